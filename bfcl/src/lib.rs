@@ -1,1 +1,6 @@
+//! BFCL v4 single-turn function calling: data, conversion, verdicts equal to the reference's.
 
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod value;
