@@ -3,3 +3,7 @@
 #![deny(missing_docs)]
 
 pub mod types;
+pub mod value;
+
+pub use types::TensorType;
+pub use value::{Array, Strings, Value, ValueType};
