@@ -101,7 +101,7 @@ pub struct TurnRecord {
 impl TurnRecord {
     /// A row that knows only which turn it is about and how that turn ended.
     ///
-    /// ```ignore
+    /// ```text
     /// let row = TurnRecord { ttft_ns: Some(ttft), ..TurnRecord::new(id, turn, state) };
     /// ```
     #[must_use]

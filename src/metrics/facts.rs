@@ -1,0 +1,45 @@
+//! What a summary needs to know about the plan.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The facts about a run that its rows do not hold.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RunFacts {
+    /// Every conversation of the data set, in file order, selected or not.
+    pub conversations: Vec<ConversationFacts>,
+    /// Settings that differ from the locked profile.
+    pub deviations: Vec<Deviation>,
+    /// The run went through its whole plan: no interrupt, no time cap, no error.
+    pub finished: bool,
+    /// The context the engine really allocated, tokens.
+    pub context_tokens: usize,
+    /// For a resumed run, the index of the first row of each continuation: the
+    /// run's clock starts again there. Empty for a run in one piece.
+    pub continued_at: Vec<usize>,
+    /// The inline checker's score, once it has run.
+    pub inline_score: Option<f64>,
+}
+
+/// One conversation of the data set and how much of it the plan selects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationFacts {
+    /// The data set's id.
+    pub conversation_id: String,
+    /// Client turns in the data set.
+    pub turns: u32,
+    /// How many of them, from the first, are selected; 0 to leave it out.
+    pub selected: u32,
+}
+
+/// A setting that differs from what the locked profile expects.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deviation {
+    /// The setting's name, as on the command line.
+    pub name: String,
+    /// What the profile says.
+    pub expected: Value,
+    /// What the run had.
+    pub actual: Value,
+}
