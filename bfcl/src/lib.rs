@@ -4,3 +4,9 @@
 #![deny(missing_docs)]
 
 pub mod value;
+pub mod check;
+pub mod convert;
+pub mod pynum;
+pub mod pytext;
+pub mod raised;
+pub mod subset;
