@@ -1,0 +1,311 @@
+//! One conversation's prompts, rendered and tokenized incrementally.
+//!
+//! A full render grows with the history (tens of milliseconds at 20K tokens), while a turn adds a few hundred
+//! tokens. Rendering `opening + new messages` and removing the rendered opening gives exactly the text that the new
+//! messages add, at a cost that does not depend on the context. That this holds for a template is checked against
+//! full renders ([`Dialogue::check_whole`]); where it does not, prompts are rendered whole and the run says so.
+
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::prefix::common_prefix;
+use super::vocab::reply_text;
+use super::{ChatError, ChatTemplate, Reply, ReplyFormat, Token, Vocab};
+
+/// A tokenized prompt, with what reuse needs to know about it.
+#[derive(Debug, Clone, Copy)]
+pub struct Prompt<'a> {
+    /// Token ids of the whole prompt.
+    pub ids: &'a [Token],
+    /// Length in tokens of the prefix that any continuation shares.
+    pub reusable: usize,
+    /// Tokens that the previous prompt of this conversation does not already begin with.
+    pub ideal: usize,
+}
+
+/// Rendering state of the open conversation.
+pub struct Dialogue<'m> {
+    template: &'m ChatTemplate,
+    vocab: &'m dyn Vocab,
+    held_back: usize,
+    incremental: bool,
+    opening: String,
+    tools: Option<String>,
+    format: Option<Arc<ReplyFormat>>,
+    formats: Vec<(Option<String>, Arc<ReplyFormat>)>,
+    opening_text: String,
+    generation_ids: Vec<Token>,
+    preserved_ids: Vec<Token>,
+    /// All messages so far, the inside of a JSON array; only where prompts are rendered whole.
+    history: String,
+    /// Rendered text that is not tokenized yet.
+    pending: String,
+    /// SHA-256 state over the history's text before `pending`.
+    hasher: Sha256,
+    /// Ids of the current prompt.
+    ids: Vec<Token>,
+    ideal: usize,
+}
+
+impl<'m> Dialogue<'m> {
+    /// Prepares for conversations with this template; `held_back` as [`super::prefix::held_back`] finds it.
+    #[must_use]
+    pub fn new(template: &'m ChatTemplate, vocab: &'m dyn Vocab, held_back: usize, incremental: bool) -> Self {
+        Self {
+            template,
+            vocab,
+            held_back,
+            incremental,
+            opening: String::new(),
+            tools: None,
+            format: None,
+            formats: Vec::new(),
+            opening_text: String::new(),
+            generation_ids: Vec::new(),
+            preserved_ids: Vec::new(),
+            history: String::new(),
+            pending: String::new(),
+            hasher: Sha256::new(),
+            ids: Vec::new(),
+            ideal: 0,
+        }
+    }
+
+    /// Starts a conversation. `opening`: JSON array of the messages of its first prompt; `tools`: JSON array.
+    /// What depends on the tools alone (grammar, parser) is kept for the next conversation with the same tools.
+    ///
+    /// # Errors
+    /// Where the template raises.
+    pub fn open(&mut self, opening: &str, tools: Option<&str>) -> Result<(), ChatError> {
+        let format = self.format_for(opening, tools)?;
+        self.generation_ids = self.vocab.tokenize(&format.generation_prompt);
+        self.preserved_ids = format.preserved.iter().filter_map(|p| self.vocab.single(p)).collect();
+        self.format = Some(format);
+        self.opening_text = if self.incremental {
+            self.template.render_history(opening, tools)?
+        } else {
+            String::new()
+        };
+        opening.clone_into(&mut self.opening);
+        self.tools = tools.map(str::to_owned);
+        self.history.clear();
+        self.pending.clear();
+        self.hasher = Sha256::new();
+        self.ids.clear();
+        self.ideal = 0;
+        Ok(())
+    }
+
+    fn format_for(&mut self, opening: &str, tools: Option<&str>) -> Result<Arc<ReplyFormat>, ChatError> {
+        if let Some((_, format)) = self.formats.iter().find(|(t, _)| t.as_deref() == tools) {
+            return Ok(Arc::clone(format));
+        }
+        let format = Arc::new(self.template.format(opening, tools)?);
+        self.formats.push((tools.map(str::to_owned), Arc::clone(&format)));
+        Ok(format)
+    }
+
+    /// How replies of the open conversation are constrained and parsed.
+    ///
+    /// # Panics
+    /// If no conversation is open: a caller's mistake.
+    #[must_use]
+    pub fn format(&self) -> &Arc<ReplyFormat> {
+        self.format.as_ref().expect("a conversation is open")
+    }
+
+    /// Renders the next prompt: the first one, or the one that `appended` (JSON array of messages) leads to.
+    ///
+    /// # Errors
+    /// Where the template raises.
+    pub fn render(&mut self, appended: Option<&str>) -> Result<(), ChatError> {
+        let tools = self.tools.as_deref();
+        match appended {
+            None => {
+                inside(&self.opening).clone_into(&mut self.history);
+                self.pending = self.template.render(&self.opening, tools)?;
+            }
+            Some(new) if self.incremental => {
+                let messages = join(inside(&self.opening), inside(new));
+                let text = self.template.render(&messages, tools)?;
+                let added = text.strip_prefix(self.opening_text.as_str()).ok_or_else(|| {
+                    ChatError::Unsupported("whole rendering: its opening depends on later messages".to_owned())
+                })?;
+                added.clone_into(&mut self.pending);
+            }
+            Some(new) => {
+                let messages = join(&self.history, inside(new));
+                inside(&messages).clone_into(&mut self.history);
+                self.pending = self.template.render(&messages, tools)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tokenizes what [`Self::render`] left and returns the prompt.
+    ///
+    /// # Errors
+    /// Where the prompt does not end with the generation prompt's own tokens.
+    pub fn tokenize(&mut self) -> Result<Prompt<'_>, ChatError> {
+        let incremental = self.incremental && !self.ids.is_empty();
+        if incremental {
+            // The history's tokens end where the generation prompt began, at a special token: what follows
+            // tokenizes on its own.
+            let known = self.ids.len() - self.generation_ids.len();
+            let added = self.vocab.tokenize(&self.pending);
+            let shared = common_prefix(&self.ids[known..], &added);
+            self.ids.truncate(known);
+            self.ids.extend_from_slice(&added);
+            self.ideal = self.ids.len() - known - shared;
+        } else {
+            let ids = self.vocab.tokenize(&self.pending);
+            self.ideal = ids.len() - common_prefix(&self.ids, &ids);
+            self.ids = ids;
+        }
+        if self.incremental && !self.ids.ends_with(&self.generation_ids) {
+            return Err(ChatError::Unsupported(
+                "whole tokenizing: a prompt does not end with the generation prompt's tokens".to_owned(),
+            ));
+        }
+        Ok(Prompt {
+            ids: &self.ids,
+            reusable: self.ids.len().saturating_sub(self.held_back),
+            ideal: self.ideal,
+        })
+    }
+
+    /// Closes the turn's books: SHA-256 of the prompt's bytes (lower-case hex), and readiness for the next turn.
+    #[must_use]
+    pub fn seal(&mut self) -> String {
+        if !self.incremental {
+            return hex(&Sha256::digest(self.pending.as_bytes()));
+        }
+        let tail = self.format().generation_prompt.len();
+        let mut whole = self.hasher.clone();
+        whole.update(self.pending.as_bytes());
+        self.hasher.update(&self.pending.as_bytes()[..self.pending.len() - tail]);
+        hex(&whole.finalize())
+    }
+
+    /// Ids of the current prompt.
+    #[must_use]
+    pub fn ids(&self) -> &[Token] {
+        &self.ids
+    }
+
+    /// Text rendered for this turn: the whole prompt on a first turn or where rendering is whole, else its end.
+    #[must_use]
+    pub fn rendered(&self) -> &str {
+        &self.pending
+    }
+
+    /// Where in the current prompt a user's own message starts (tool results are not one).
+    #[must_use]
+    pub fn user_starts(&self) -> Vec<usize> {
+        let delimiters: Vec<(bool, Vec<Token>)> = self
+            .format()
+            .delimiters
+            .iter()
+            .map(|d| (d.role == "user", self.vocab.tokenize(&d.delimiter)))
+            .filter(|(_, ids)| !ids.is_empty())
+            .collect();
+        (0..self.ids.len())
+            .filter(|&i| {
+                delimiters
+                    .iter()
+                    .find(|(_, d)| self.ids[i..].starts_with(d))
+                    .is_some_and(|(user, _)| *user)
+            })
+            .collect()
+    }
+
+    /// The reply's text.
+    #[must_use]
+    pub fn reply_text(&self, output: &[Token]) -> String {
+        reply_text(self.vocab, output, &self.preserved_ids)
+    }
+
+    /// The reply's message, parsed as llama-server parses it.
+    ///
+    /// # Errors
+    /// Where llama.cpp's parser refuses the text.
+    pub fn parse(&self, text: &str) -> Result<Reply, ChatError> {
+        self.format().parse(text)
+    }
+
+    /// Index in `output` of the token with which a streaming client first receives content, reasoning or a call;
+    /// `None` where it never does. What the reference calls the first token.
+    #[must_use]
+    pub fn first_delta(&self, output: &[Token]) -> Option<usize> {
+        let visible = |n: usize| {
+            self.format()
+                .parse_partial(&self.reply_text(&output[..n]))
+                .is_ok_and(|r| r.has_delta())
+        };
+        // Once visible, always visible: find the shortest prefix that is.
+        let (mut lo, mut hi) = (0, output.len());
+        if !visible(hi) {
+            return None;
+        }
+        while lo < hi {
+            let mid = usize::midpoint(lo, hi);
+            if visible(mid) { hi = mid } else { lo = mid + 1 }
+        }
+        lo.checked_sub(1)
+    }
+
+    /// Whether the conversation's last prompt, built step by step, equals its full render byte for byte and id for
+    /// id. `appended`: what each turn after the first adds, JSON arrays.
+    ///
+    /// # Errors
+    /// Where the template raises on the full conversation.
+    pub fn check_whole<'a>(
+        &mut self,
+        opening: &str,
+        tools: Option<&str>,
+        appended: impl Iterator<Item = &'a str>,
+    ) -> Result<bool, ChatError> {
+        self.open(opening, tools)?;
+        let mut messages = inside(opening).to_owned();
+        let mut step = self.render(None).and_then(|()| self.tokenize().map(|_| ()));
+        let mut digest = self.seal();
+        for new in appended {
+            messages = inside(&join(&messages, inside(new))).to_owned();
+            step = step.and_then(|()| self.render(Some(new))).and_then(|()| self.tokenize().map(|_| ()));
+            if step.is_err() {
+                break;
+            }
+            digest = self.seal();
+        }
+        match step {
+            Err(ChatError::Unsupported(_)) => return Ok(false),
+            other => other?,
+        }
+        let whole = self.template.render(&format!("[{messages}]"), tools)?;
+        Ok(digest == hex(&Sha256::digest(whole.as_bytes())) && self.vocab.tokenize(&whole) == self.ids)
+    }
+}
+
+/// The inside of a JSON array's text.
+fn inside(array: &str) -> &str {
+    let trimmed = array.trim();
+    trimmed
+        .strip_prefix('[')
+        .and_then(|a| a.strip_suffix(']'))
+        .unwrap_or(trimmed)
+}
+
+fn join(a: &str, b: &str) -> String {
+    if b.is_empty() { format!("[{a}]") } else { format!("[{a},{b}]") }
+}
+
+/// Lower-case hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut s, b| {
+        let _ = write!(s, "{b:02x}");
+        s
+    })
+}

@@ -1,0 +1,96 @@
+//! llama.cpp's log: kept, so that a failed load can be explained, and shown where asked for.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
+
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+/// Lines of warnings and errors that are kept.
+const KEPT: usize = 12;
+
+/// Where llama.cpp's log lines go besides the memory of the last warnings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogMode {
+    /// Nowhere.
+    Quiet,
+    /// To stderr, all of them.
+    Stderr,
+}
+
+type Tail = Arc<Mutex<VecDeque<String>>>;
+
+struct Capture {
+    mode: LogMode,
+    tail: Tail,
+}
+
+struct Message(String);
+
+impl Visit for Message {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if field.name() == "message" {
+            self.0 = format!("{value:?}");
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "message" {
+            value.clone_into(&mut self.0);
+        }
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Capture {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>, _: Context<'_, S>) -> bool {
+        metadata.target() == "llama-cpp-2"
+            && (self.mode == LogMode::Stderr || *metadata.level() <= Level::WARN)
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut message = Message(String::new());
+        event.record(&mut message);
+        let line = message.0.trim_end();
+        if self.mode == LogMode::Stderr {
+            eprintln!("llama.cpp: {line}");
+        }
+        if *event.metadata().level() <= Level::WARN {
+            let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+            if tail.len() == KEPT {
+                tail.pop_front();
+            }
+            tail.push_back(line.to_owned());
+        }
+    }
+}
+
+fn tail() -> &'static Tail {
+    static TAIL: OnceLock<Tail> = OnceLock::new();
+    TAIL.get_or_init(Tail::default)
+}
+
+/// Routes llama.cpp's log; the first call in a process decides the mode.
+pub(super) fn install(mode: LogMode) {
+    static INSTALLED: Once = Once::new();
+    INSTALLED.call_once(|| {
+        let capture = Capture {
+            mode,
+            tail: Arc::clone(tail()),
+        };
+        let subscriber = tracing_subscriber::registry().with(capture);
+        // Fails only where a host program has a subscriber of its own, which then gets the lines.
+        let _ = tracing::subscriber::set_global_default(subscriber);
+        llama_cpp_2::send_logs_to_tracing(llama_cpp_2::LogOptions::default());
+    });
+}
+
+/// The last warnings and errors of llama.cpp, oldest first, and forgets them.
+pub(super) fn take_tail() -> Vec<String> {
+    tail()
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .drain(..)
+        .collect()
+}

@@ -1,0 +1,23 @@
+//! llama.cpp in this process. The only module tree that names `llama_cpp_2`.
+
+mod argmax;
+mod context;
+mod device;
+mod log;
+mod model;
+pub mod quantize;
+mod sampler;
+mod state;
+mod turn;
+
+pub use context::{ContextSettings, FlashAttention, KvType};
+pub use device::{Device, devices};
+pub use log::LogMode;
+pub use model::{LoadedModel, LoadError, ModelSettings};
+pub use turn::LlamaEngine;
+
+/// The llama.cpp build linked into this program, e.g. `b11434`.
+pub const LLAMA_BUILD: &str = env!("EDGE_AGENTIC_LLAMA_BUILD");
+
+/// The crate versions that carry it.
+pub const LLAMA_CRATES: &str = "llama-cpp-2 0.1.160, llama-cpp-sys-2 0.1.161";

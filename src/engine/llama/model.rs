@@ -1,0 +1,203 @@
+//! Loading a model: devices, memory mapping, progress, and an explanation where it fails.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use llama_cpp_2::LlamaModelLoadError;
+use llama_cpp_2::llama_backend::LlamaBackend;
+use llama_cpp_2::model::LlamaModel;
+use llama_cpp_2::model::params::LlamaModelParams;
+use llama_cpp_2::token::LlamaToken;
+use thiserror::Error;
+
+use super::log::{self, LogMode};
+use super::{Device, devices};
+use crate::chat::{Token, Vocab};
+
+/// How a model is loaded.
+#[derive(Debug, Clone)]
+pub struct ModelSettings {
+    /// Only the vocabulary: no tensors, a fraction of a second.
+    pub vocab_only: bool,
+    /// Layers to offload; more than the model has means all.
+    pub gpu_layers: u32,
+    /// Devices by name; empty leaves the choice to llama.cpp.
+    pub devices: Vec<String>,
+    /// Load the MTP block, if the file has one.
+    pub mtp: bool,
+    /// Where llama.cpp's log goes.
+    pub log: LogMode,
+}
+
+/// Why a model did not load.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// llama.cpp refused the file.
+    #[error("llama.cpp could not load {}: {cause}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// llama.cpp's words.
+        cause: String,
+    },
+    /// A `--device` that is not there.
+    #[error("no device named {name:?}; llama.cpp sees {}", if known.is_empty() { "none".to_owned() } else { known.join(", ") })]
+    Device {
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// llama.cpp refused the context.
+    #[error(
+        "llama.cpp could not create a context of {context} tokens: {cause}; a smaller --ctx-size or smaller \
+         --cache-type-k/-v need less memory"
+    )]
+    Context {
+        /// Tokens asked for.
+        context: u32,
+        /// llama.cpp's words.
+        cause: String,
+    },
+    /// The context is not the one asked for.
+    #[error("asked llama.cpp for a context of {asked} tokens and got {got}; use --ctx-size {got} or a multiple of 256")]
+    ContextSize {
+        /// Tokens asked for.
+        asked: u32,
+        /// Tokens the context has.
+        got: u32,
+    },
+}
+
+/// The process-wide llama.cpp backend; the first call initialises it.
+pub(super) fn backend() -> &'static LlamaBackend {
+    static BACKEND: OnceLock<LlamaBackend> = OnceLock::new();
+    BACKEND.get_or_init(|| {
+        log::install(LogMode::Quiet);
+        #[cfg(feature = "dynamic-backends")]
+        llama_cpp_2::llama_backend::load_backends();
+        LlamaBackend::init().expect("only this function initialises the backend")
+    })
+}
+
+/// llama.cpp's last warnings and errors in one line, or `otherwise`.
+pub(super) fn explanation(otherwise: &str) -> String {
+    let lines = log::take_tail();
+    if lines.is_empty() { otherwise.to_owned() } else { lines.join("; ") }
+}
+
+/// A loaded model and its vocabulary.
+#[derive(Debug)]
+pub struct LoadedModel {
+    pub(super) model: LlamaModel,
+}
+
+impl LoadedModel {
+    /// Loads `path`. `progress` receives the loaded fraction, 0 to 1. The caller has validated the file with the
+    /// `gguf` crate, since llama.cpp aborts the process on some malformed ones.
+    ///
+    /// # Errors
+    /// See [`LoadError`].
+    pub fn load(
+        path: &Path,
+        settings: &ModelSettings,
+        mut progress: impl FnMut(f32) + 'static,
+    ) -> Result<Self, LoadError> {
+        log::install(settings.log);
+        let backend = backend();
+        log::take_tail();
+        let mut params = LlamaModelParams::default()
+            .with_vocab_only(settings.vocab_only)
+            .with_n_gpu_layers(settings.gpu_layers)
+            .with_load_mtp(settings.mtp)
+            .with_progress_callback(move |fraction| {
+                progress(fraction);
+                true
+            });
+        if !settings.devices.is_empty() {
+            let chosen = choose(&settings.devices, &devices())?;
+            params = params.with_devices(&chosen).map_err(|e| LoadError::Model {
+                path: path.to_owned(),
+                cause: e.to_string(),
+            })?;
+        }
+        LlamaModel::load_from_file(backend, path, &params)
+            .map(|model| Self { model })
+            .map_err(|e| LoadError::Model {
+                path: path.to_owned(),
+                cause: match e {
+                    LlamaModelLoadError::NullResult => explanation("it gave no reason"),
+                    other => other.to_string(),
+                },
+            })
+    }
+
+    /// The chat template stored in the file, if any.
+    #[must_use]
+    pub fn chat_template(&self) -> Option<String> {
+        self.model.chat_template(None).ok()?.to_string().ok()
+    }
+
+    /// Texts of the BOS and EOS tokens, empty where the vocabulary has none: the template may print them.
+    #[must_use]
+    pub fn bos_eos(&self) -> (String, String) {
+        let vocab = self.model.vocab();
+        let text = |token: LlamaToken| {
+            let mut bytes = Vec::new();
+            if token.0 >= 0 {
+                self.piece(token.0, true, &mut bytes);
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        (text(vocab.bos()), text(vocab.eos()))
+    }
+
+    /// Whether the vocabulary would put a BOS token before every prompt.
+    #[must_use]
+    pub fn adds_bos(&self) -> bool {
+        self.model.vocab().should_add_bos()
+    }
+
+    /// Number of parameters, as llama.cpp counts them.
+    #[must_use]
+    pub fn parameters(&self) -> u64 {
+        self.model.n_params()
+    }
+}
+
+fn choose(names: &[String], known: &[Device]) -> Result<Vec<usize>, LoadError> {
+    names
+        .iter()
+        .map(|name| {
+            known
+                .iter()
+                .find(|d| d.name.eq_ignore_ascii_case(name))
+                .map(|d| d.index)
+                .ok_or_else(|| LoadError::Device {
+                    name: name.clone(),
+                    known: known.iter().map(|d| d.name.clone()).collect(),
+                })
+        })
+        .collect()
+}
+
+impl Vocab for LoadedModel {
+    fn tokenize(&self, text: &str) -> Vec<Token> {
+        self.model
+            .vocab()
+            .tokenize(text.as_bytes(), false, true)
+            .into_iter()
+            .map(|t| t.0)
+            .collect()
+    }
+
+    fn piece(&self, token: Token, special: bool, out: &mut Vec<u8>) {
+        self.model
+            .vocab()
+            .token_to_piece_into(LlamaToken(token), out, special, None);
+    }
+
+    fn is_end_of_generation(&self, token: Token) -> bool {
+        self.model.vocab().is_eog(LlamaToken(token))
+    }
+}

@@ -1,0 +1,295 @@
+//! The next token, as llama-server chooses it at temperature 0.
+//!
+//! Greedy, with the tool-call grammar by rejection: the most likely token is checked alone, and only where the
+//! grammar refuses it are others tried, in descending order of logit. That is the token which masking all of the
+//! vocabulary would give, at a fraction of the cost. A generated reasoning block suspends a lazy grammar until it
+//! ends (llama.cpp `common_sampler`, b11434).
+
+use std::sync::Arc;
+
+use llama_cpp_2::sampling::LlamaSampler;
+use llama_cpp_2::token::LlamaToken;
+use llama_cpp_2::token::data::LlamaTokenData;
+use llama_cpp_2::token::data_array::LlamaTokenDataArray;
+
+use super::super::EngineError;
+use super::argmax::{argmax, largest};
+use super::model::LoadedModel;
+use crate::chat::format::Trigger;
+use crate::chat::{ReplyFormat, Token, Vocab};
+use crate::clock::{Clock, Nanos};
+
+/// Candidates tried one by one before the whole vocabulary is masked.
+const PROBES: usize = 64;
+
+/// Chooses tokens for one reply format; reusable for any number of turns.
+pub struct Sampler {
+    format: Option<Arc<ReplyFormat>>,
+    /// The grammar as it is before the first token; cloned per turn, which spares parsing it again.
+    pristine: Option<LlamaSampler>,
+    grammar: Option<LlamaSampler>,
+    lazy: bool,
+    thinking: Option<Thinking>,
+    generation_prompt: Vec<Token>,
+    one: LlamaTokenDataArray,
+    /// Time spent in llama.cpp since the turn's start, ns.
+    pub inside: Nanos,
+}
+
+impl Sampler {
+    /// Builds the grammar of `format`; without one, plain greedy choice.
+    pub fn new(model: &LoadedModel, format: Option<&Arc<ReplyFormat>>) -> Result<Self, EngineError> {
+        let mut sampler = Self {
+            format: format.cloned(),
+            pristine: None,
+            grammar: None,
+            lazy: false,
+            thinking: None,
+            generation_prompt: Vec::new(),
+            one: LlamaTokenDataArray::new(vec![LlamaTokenData::new(LlamaToken(0), 1.0, 0.0)], false),
+            inside: 0,
+        };
+        if let Some(format) = format {
+            sampler.lazy = format.lazy;
+            sampler.pristine = grammar(model, format)?;
+            sampler.generation_prompt = model.tokenize(&format.generation_prompt);
+            sampler.thinking = format.lazy.then(|| Thinking::new(model, format)).flatten();
+        }
+        Ok(sampler)
+    }
+
+    /// Whether this sampler serves `format`.
+    pub fn serves(&self, format: Option<&Arc<ReplyFormat>>) -> bool {
+        match (&self.format, format) {
+            (None, None) => true,
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    /// Prepares for a turn: what the generation prompt already holds counts as said.
+    pub fn begin(&mut self) -> Result<(), EngineError> {
+        self.inside = 0;
+        self.grammar.clone_from(&self.pristine);
+        if let Some(thinking) = &mut self.thinking {
+            thinking.reset();
+            for &token in &self.generation_prompt {
+                thinking.advance(token);
+            }
+        }
+        if let (Some(grammar), false) = (&mut self.grammar, self.lazy) {
+            for &token in &self.generation_prompt {
+                accept(grammar, token)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn grammar_binds(&self) -> bool {
+        self.grammar.is_some() && !self.thinking.as_ref().is_some_and(|t| t.inside)
+    }
+
+    /// The next token for `logits`; `position` is for the error only.
+    pub fn pick(&mut self, logits: &[f32], position: usize, clock: &dyn Clock) -> Result<Token, EngineError> {
+        let best = argmax(logits).ok_or(EngineError::Logits { position })?;
+        if !self.grammar_binds() || self.allows(best, clock) {
+            return Ok(id(best));
+        }
+        for candidate in largest(logits, PROBES).into_iter().skip(1) {
+            if self.allows(candidate, clock) {
+                return Ok(id(candidate));
+            }
+        }
+        self.mask_all(logits, position, clock)
+    }
+
+    /// Whether the grammar lets this one token through.
+    fn allows(&mut self, candidate: usize, clock: &dyn Clock) -> bool {
+        let Some(grammar) = &mut self.grammar else {
+            return true;
+        };
+        self.one.data[0] = LlamaTokenData::new(LlamaToken(id(candidate)), 1.0, 0.0);
+        let begin = clock.now();
+        grammar.apply(&mut self.one);
+        self.inside += clock.now() - begin;
+        self.one.data[0].logit() > f32::NEG_INFINITY
+    }
+
+    /// The slow way, for a grammar that refuses all likely tokens.
+    fn mask_all(&mut self, logits: &[f32], position: usize, clock: &dyn Clock) -> Result<Token, EngineError> {
+        let Some(grammar) = &mut self.grammar else {
+            return Err(EngineError::Logits { position });
+        };
+        let begin = clock.now();
+        let all = (0..).zip(logits).map(|(i, &x)| LlamaTokenData::new(LlamaToken(i), x, 0.0));
+        let mut all = LlamaTokenDataArray::from_iter(all, false);
+        grammar.apply(&mut all);
+        self.inside += clock.now() - begin;
+        let masked: Vec<f32> = all.data.iter().map(LlamaTokenData::logit).collect();
+        argmax(&masked)
+            .map(|i| all.data[i].id().0)
+            .ok_or_else(|| EngineError::Grammar(format!("no token is allowed after position {position}")))
+    }
+
+    /// Records a chosen token.
+    pub fn accept(&mut self, token: Token, clock: &dyn Clock) -> Result<(), EngineError> {
+        let begin = clock.now();
+        let bound = self.grammar_binds();
+        if let Some(thinking) = &mut self.thinking
+            && let Some(end) = thinking.advance(token)
+            && !bound
+            && let Some(grammar) = &mut self.grammar
+        {
+            // The sequence that ended the block may itself be a trigger.
+            for &token in end {
+                accept(grammar, token)?;
+            }
+        }
+        if let (true, Some(grammar)) = (bound, &mut self.grammar) {
+            accept(grammar, token)?;
+        }
+        self.inside += clock.now() - begin;
+        Ok(())
+    }
+}
+
+/// A vocabulary index as a token id; vocabularies are far below 2³¹.
+fn id(index: usize) -> Token {
+    Token::try_from(index).expect("a vocabulary has fewer than 2^31 tokens")
+}
+
+fn accept(grammar: &mut LlamaSampler, token: Token) -> Result<(), EngineError> {
+    grammar
+        .try_accept(LlamaToken(token))
+        .map_err(|e| EngineError::Grammar(format!("token {token} was refused on acceptance: {e}")))
+}
+
+/// The grammar sampler of a format, with its triggers as llama-server resolves them.
+fn grammar(model: &LoadedModel, format: &ReplyFormat) -> Result<Option<LlamaSampler>, EngineError> {
+    if format.grammar.is_empty() {
+        return Ok(None);
+    }
+    let failed = |e: &dyn std::fmt::Display| EngineError::Grammar(format!("llama.cpp cannot build it: {e}"));
+    if !format.lazy {
+        return LlamaSampler::grammar(&model.model, &format.grammar, "root")
+            .map(Some)
+            .map_err(|e| failed(&e));
+    }
+    let (mut patterns, mut tokens) = (Vec::new(), Vec::new());
+    for trigger in &format.triggers {
+        match trigger {
+            Trigger::Token(t) => tokens.push(LlamaToken(*t)),
+            Trigger::Word(word) => match model.single(word) {
+                Some(t) if format.preserved.contains(word) => tokens.push(LlamaToken(t)),
+                Some(_) => {
+                    return Err(EngineError::Grammar(format!("trigger {word:?} is not among the preserved tokens")));
+                }
+                None => patterns.push(escaped(word)),
+            },
+            Trigger::Pattern(p) => patterns.push(p.clone()),
+            Trigger::PatternFull(p) => patterns.push(anchored(p)),
+        }
+    }
+    LlamaSampler::grammar_lazy_patterns(&model.model, &format.grammar, "root", &patterns, &tokens)
+        .map(Some)
+        .map_err(|e| failed(&e))
+}
+
+/// `word` as a regular expression that matches just it.
+fn escaped(word: &str) -> String {
+    let mut out = String::with_capacity(word.len() + 4);
+    for c in word.chars() {
+        if ".^$|()*+?[]{}\\".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// `pattern` for the whole text.
+fn anchored(pattern: &str) -> String {
+    let start = if pattern.starts_with('^') { "" } else { "^" };
+    let end = if pattern.ends_with('$') { "" } else { "$" };
+    format!("{start}{pattern}{end}")
+}
+
+/// Whether generation is inside a reasoning block.
+struct Thinking {
+    start: Vec<Token>,
+    ends: Vec<Vec<Token>>,
+    recent: Vec<Token>,
+    inside: bool,
+}
+
+impl Thinking {
+    /// `None` where the format knows no reasoning.
+    fn new(model: &LoadedModel, format: &ReplyFormat) -> Option<Self> {
+        let start = model.tokenize(&format.thinking_start);
+        let ends: Vec<_> = format
+            .thinking_ends
+            .iter()
+            .map(|e| model.tokenize(e))
+            .filter(|e| !e.is_empty())
+            .collect();
+        (!start.is_empty() && !ends.is_empty()).then(|| Self {
+            start,
+            ends,
+            recent: Vec::new(),
+            inside: false,
+        })
+    }
+
+    fn reset(&mut self) {
+        self.recent.clear();
+        self.inside = false;
+    }
+
+    /// Takes in a token; the sequence that it completes where that ends a block.
+    fn advance(&mut self, token: Token) -> Option<&[Token]> {
+        self.recent.push(token);
+        if self.inside {
+            let end = self
+                .ends
+                .iter()
+                .filter(|e| self.recent.ends_with(e))
+                .max_by_key(|e| e.len())?;
+            self.inside = false;
+            self.recent.clear();
+            return Some(end);
+        }
+        if self.recent.ends_with(&self.start) {
+            self.inside = true;
+            self.recent.clear();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reasoning_block_starts_and_ends_at_its_sequences() {
+        let mut t = Thinking {
+            start: vec![1],
+            ends: vec![vec![2], vec![7, 8]],
+            recent: Vec::new(),
+            inside: false,
+        };
+        assert_eq!(t.advance(2), None);
+        assert_eq!(t.advance(1), None);
+        assert!(t.inside);
+        assert_eq!(t.advance(7), None);
+        assert_eq!(t.advance(8), Some(&[7, 8][..]));
+        assert!(!t.inside);
+    }
+
+    #[test]
+    fn patterns_are_escaped_and_anchored() {
+        assert_eq!(escaped("<a.b>(x)"), "<a\\.b>\\(x\\)");
+        assert_eq!(anchored("a$"), "^a$");
+        assert_eq!(anchored("^a"), "^a$");
+    }
+}

@@ -1,0 +1,152 @@
+//! One turn of a model: prompt ids in, output ids out, everything counted.
+//!
+//! [`Engine`] has two implementations: [`llama`] runs llama.cpp in this process, [`scripted`] replays given
+//! tokens on a manual clock, so that everything above it is tested without a model.
+
+pub mod cuts;
+pub mod llama;
+pub mod scripted;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+pub use crate::chat::Token;
+use crate::chat::ReplyFormat;
+use crate::clock::Nanos;
+use crate::record::StopReason;
+
+/// Why a sink ended a turn before the model did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The user interrupted the run, or a client went away.
+    Interrupted,
+}
+
+/// Receives each generated token with the time at which it was sampled, ns on the run's clock.
+pub type Sink<'a> = dyn FnMut(Token, Nanos) -> ControlFlow<Stop> + 'a;
+
+/// What one turn asks for.
+#[derive(Debug)]
+pub struct TurnRequest<'a> {
+    /// Token ids of the whole prompt; never empty.
+    pub prompt: &'a [Token],
+    /// Length in tokens of the prefix that any continuation of this prompt shares.
+    pub reusable: usize,
+    /// Where in the prompt a user's own message starts; only `--boundaries server` looks at it.
+    pub user_starts: &'a [usize],
+    /// Grammar and markers of the reply; `None` for free text.
+    pub format: Option<&'a Arc<ReplyFormat>>,
+    /// Most tokens to generate; at least 1.
+    pub max_new_tokens: usize,
+    /// Time on the run's clock after which the turn fails, ns.
+    pub deadline: Option<Nanos>,
+}
+
+/// What one turn gave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TurnOutcome {
+    /// Generated token ids, the end token included.
+    pub output: Vec<Token>,
+    /// Why generation ended; [`StopReason::Error`] never appears here.
+    pub stop: Option<StopReason>,
+    /// Prompt tokens whose state was reused.
+    pub reused: usize,
+    /// Why less was reused than the common prefix allows, if so.
+    pub reuse_note: Option<String>,
+    /// Prompt tokens evaluated.
+    pub evaluated: usize,
+    /// Prompt positions at which decode calls of this turn's prefill ended, ascending.
+    pub cuts: Vec<usize>,
+    /// Decode calls, prefill and generation together.
+    pub decode_calls: usize,
+    /// Tokens emitted per sampling step.
+    pub step_tokens: Vec<usize>,
+    /// Tokens proposed by a draft.
+    pub drafted: usize,
+    /// Proposed tokens that were kept.
+    pub accepted: usize,
+    /// Where the time went.
+    pub times: EngineTimes,
+}
+
+/// Durations inside [`Engine::turn`], ns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct EngineTimes {
+    /// Restoring a snapshot and trimming.
+    pub restore: Nanos,
+    /// Decode calls over the prompt, snapshot included.
+    pub prefill: Nanos,
+    /// Logits of the prompt → first token.
+    pub first_sample: Nanos,
+    /// First token → last token.
+    pub decode: Nanos,
+    /// Of all that, the time inside llama.cpp: decode, synchronize, state copies, grammar.
+    pub inside: Nanos,
+}
+
+/// What can end a turn without a result.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// The prompt leaves no room for a single token.
+    #[error(
+        "the prompt has {prompt} tokens and the context {context}: at least one token of room is needed; the turn was \
+         not decoded"
+    )]
+    Overflow {
+        /// Prompt tokens.
+        prompt: usize,
+        /// Context size, tokens.
+        context: usize,
+    },
+    /// llama.cpp failed on a decode call.
+    #[error("llama.cpp could not decode {tokens} tokens at position {position}: {cause}")]
+    Decode {
+        /// Tokens in the call.
+        tokens: usize,
+        /// Position of the first.
+        position: usize,
+        /// llama.cpp's words.
+        cause: String,
+    },
+    /// The logits hold no number.
+    #[error("the logits after position {position} hold no finite number: the model or its backend is broken")]
+    Logits {
+        /// Prompt or output position.
+        position: usize,
+    },
+    /// A grammar could not be built, or refuses every token.
+    #[error("tool-call grammar: {0}")]
+    Grammar(String),
+    /// A snapshot could not be taken or restored.
+    #[error("state snapshot: {0}")]
+    Snapshot(String),
+    /// Told to fail, by a test's script.
+    #[error("{0}")]
+    Scripted(String),
+}
+
+/// A model that runs turns one at a time.
+pub trait Engine {
+    /// Runs one turn. `sink` sees every token as it is sampled and may stop it. After an error the engine holds no
+    /// reusable state, and the next turn is evaluated from its beginning.
+    ///
+    /// # Errors
+    /// See [`EngineError`]; deadlines, limits and stops are outcomes, not errors.
+    fn turn(&mut self, request: &TurnRequest<'_>, sink: &mut Sink<'_>) -> Result<TurnOutcome, EngineError>;
+
+    /// Drops all reusable state: new conversation, new client.
+    fn forget(&mut self);
+
+    /// Repeats a turn from an empty cache, with the decode-call boundaries that led to the last turn's state where
+    /// `same_cuts`, else in as few calls as possible. Leaves state that the next turn can reuse only where
+    /// `same_cuts`.
+    ///
+    /// # Errors
+    /// As [`Engine::turn`].
+    fn repeat(&mut self, request: &TurnRequest<'_>, same_cuts: bool) -> Result<TurnOutcome, EngineError>;
+
+    /// Tokens the context really holds.
+    fn context_size(&self) -> usize;
+}
