@@ -114,7 +114,7 @@ impl TensorType {
     /// `None` when `elements` is not a multiple of the block size or the size overflows.
     pub const fn bytes_of(self, elements: u64) -> Option<u64> {
         let (block, bytes) = self.block();
-        if elements % block != 0 {
+        if !elements.is_multiple_of(block) {
             return None;
         }
         (elements / block).checked_mul(bytes)
