@@ -63,7 +63,7 @@ impl Rule {
             Self::BlankLine => "delete the blank line, or restore the row that stood there",
             Self::TornLastLine => "the file was cut off: fetch or copy it again",
             Self::Json => "restore the line from the original file",
-            Self::Shape => "remove or rename the field; a row's fields are listed in the manual",
+            Self::Shape => "write an object with the known fields only, each of them once",
             Self::MissingField => "add the field",
             Self::FieldType => "correct the value",
             Self::FieldNotForRole => "remove the field, or correct the row's role",
