@@ -18,6 +18,8 @@ mod turn;
 mod field_faults;
 #[cfg(test)]
 mod fixtures;
+#[cfg(test)]
+mod tests;
 
 pub use self::accounting::{AccountingError, StopCounts, TurnCounts};
 pub use self::consistency::{Inconsistency, inconsistencies};

@@ -8,6 +8,9 @@ mod log;
 mod read;
 mod state;
 
+#[cfg(test)]
+mod tests;
+
 use serde::{Deserialize, Serialize};
 
 pub use self::log::{LogError, RecordLog, RowSink};

@@ -1,0 +1,306 @@
+//! A run's summary as a report.
+
+use serde_json::{Map, Value};
+
+use super::document::{Block, Document, Table};
+use super::format::Format;
+use super::number::{count, decimal, milliseconds, percent, seconds};
+use super::{csv, json, markdown, text};
+use crate::metrics::{DEFINITIONS, Series, Summary};
+use crate::record::TurnState;
+
+/// The settings of a run by name, in the order in which they are shown.
+pub type Settings = Map<String, Value>;
+
+/// Why a summary could not be rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// The summary has no JSON form.
+    #[error("cannot render the summary as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// The CSV writer failed.
+    #[error("cannot render the summary as CSV: {0}")]
+    Csv(#[from] ::csv::Error),
+}
+
+/// Renders a run's settings and summary for stdout.
+///
+/// # Errors
+/// See [`RenderError`].
+pub fn render(
+    format: Format,
+    settings: &Settings,
+    summary: &Summary,
+) -> Result<String, RenderError> {
+    Ok(match format {
+        Format::Table => text::render(&short(settings, summary)),
+        Format::Md => markdown::render(&full(settings, summary)),
+        Format::Json => json::render(settings, summary)?,
+        Format::Csv => csv::render(&json::object(settings, summary)?)?,
+    })
+}
+
+/// The verdict on the replay in one line, deviations included.
+#[must_use]
+pub fn verdict_line(summary: &Summary) -> String {
+    let word = match (summary.complete, summary.valid) {
+        (_, true) => "VALID",
+        (true, false) => "NOT VALID",
+        (false, false) => "NOT VALID, INCOMPLETE",
+    };
+    let deviations: Vec<String> = summary
+        .deviations
+        .iter()
+        .map(|d| {
+            let (expected, actual) = (plain(&d.expected), plain(&d.actual));
+            format!("{} {actual} (expected {expected})", d.name)
+        })
+        .collect();
+    match deviations.as_slice() {
+        [] if summary.compliant => format!("{word}, compliant"),
+        [] => word.to_owned(),
+        some => format!("{word}, not compliant: {}", some.join("; ")),
+    }
+}
+
+/// What fits a terminal's screen.
+fn short(settings: &Settings, summary: &Summary) -> Document {
+    let mut document = Document::default();
+    document.section("Settings", setting_pairs(settings));
+    document.section("Result", result(summary));
+    document.section("Turns", vec![Block::Table(turns(summary))]);
+    document.section(
+        "Metrics over completed turns (times in ms)",
+        vec![Block::Table(metrics(summary))],
+    );
+    document.section("Phases (ms)", vec![Block::Table(phases(summary))]);
+    document.section("Tokens", vec![Block::Pairs(tokens(summary))]);
+    document
+}
+
+/// Everything, with definitions.
+fn full(settings: &Settings, summary: &Summary) -> Document {
+    let mut document = short(settings, summary);
+    if !summary.conversations.is_empty() {
+        document.section("Conversations", vec![Block::Table(conversations(summary))]);
+    }
+    let definitions = DEFINITIONS.iter().map(|d| {
+        let unit = match d.unit {
+            "" => String::new(),
+            unit => format!(" ({unit})"),
+        };
+        format!("**{}**{unit}: {}", d.name, d.text)
+    });
+    document.section("Definitions", vec![Block::Lines(definitions.collect())]);
+    document
+}
+
+fn setting_pairs(settings: &Settings) -> Vec<Block> {
+    let pairs: Vec<(String, String)> = settings
+        .iter()
+        .map(|(name, value)| (name.clone(), plain(value)))
+        .collect();
+    match pairs.is_empty() {
+        true => Vec::new(),
+        false => vec![Block::Pairs(pairs)],
+    }
+}
+
+fn result(summary: &Summary) -> Vec<Block> {
+    let mut lines = vec![verdict_line(summary)];
+    let problems = summary.problems.iter().map(|p| &p.message);
+    lines.extend(problems.map(|message| format!("[FAIL] {message}")));
+    let warnings = summary.warnings.iter().map(|w| &w.message);
+    lines.extend(warnings.map(|message| format!("[WARN] {message}")));
+    vec![Block::Lines(lines)]
+}
+
+fn turns(summary: &Summary) -> Table {
+    let mut table = Table::numbers(&["state", "turns"]);
+    for state in TurnState::ALL {
+        let turns = summary.turns.of(state);
+        // States that did not occur are noise, but for the one hoped for.
+        if turns > 0 || state == TurnState::Completed {
+            table.push(vec![state.to_string(), count(turns)]);
+        }
+    }
+    let total = count(summary.turns.total);
+    let label = format!("sum (data set: {total})");
+    table.push(vec![label, count(summary.turns.sum)]);
+    table
+}
+
+fn metrics(summary: &Summary) -> Table {
+    let mut table = Table::numbers(&[
+        "metric", "n", "excl.", "mean", "σ", "min", "p50", "p90", "p95", "p99", "p99.9", "max",
+    ]);
+    let times = [
+        ("latency", &summary.latency_ns),
+        ("ttft", &summary.ttft_ns),
+        ("tpot", &summary.tpot_ns),
+        ("driver", &summary.driver_ns),
+    ];
+    for (name, series) in times {
+        table.push(series_row(name, series, milliseconds, milliseconds));
+    }
+    let whole = |value| decimal(value, 0);
+    let tenths = |value| decimal(value, 1);
+    for (name, series) in [
+        ("isl (tokens)", &summary.isl),
+        ("osl (tokens)", &summary.osl),
+    ] {
+        table.push(series_row(name, series, whole, tenths));
+    }
+    table
+}
+
+/// `show` for values that occurred, `average` for mean and σ.
+fn series_row(
+    name: &str,
+    series: &Series,
+    show: impl Fn(Option<f64>) -> String,
+    average: impl Fn(Option<f64>) -> String,
+) -> Vec<String> {
+    let mut row = vec![name.to_owned(), count(series.count), count(series.excluded)];
+    row.extend([series.mean, series.sigma].map(average));
+    row.extend(
+        [
+            series.min,
+            series.p50,
+            series.p90,
+            series.p95,
+            series.p99,
+            series.p99_9,
+            series.max,
+        ]
+        .map(show),
+    );
+    row
+}
+
+fn phases(summary: &Summary) -> Table {
+    let mut table = Table::numbers(&["phase", "mean", "share", "p50", "p90", "p99", "max"]);
+    for (name, series) in summary.phases_ns.named() {
+        let share = series
+            .mean
+            .zip(summary.latency_ns.mean)
+            .filter(|(_, latency)| *latency > 0.0)
+            .map(|(phase, latency)| phase / latency);
+        let mut row = vec![name.to_owned(), milliseconds(series.mean), percent(share)];
+        row.extend([series.p50, series.p90, series.p99, series.max].map(milliseconds));
+        table.push(row);
+    }
+    table
+}
+
+fn tokens(summary: &Summary) -> Vec<(String, String)> {
+    let prompt = &summary.prompt_tokens;
+    let reused = (prompt.total > 0).then(|| prompt.reused as f64 / prompt.total as f64);
+    let rates = &summary.tokens_per_second;
+    let mut pairs = vec![
+        ("prompt".to_owned(), count(prompt.total)),
+        (
+            "reused".to_owned(),
+            format!("{} ({})", count(prompt.reused), percent(reused)),
+        ),
+        ("evaluated".to_owned(), count(prompt.evaluated)),
+        (
+            "ideal".to_owned(),
+            format!(
+                "{} (evaluated ÷ ideal {})",
+                count(prompt.ideal),
+                decimal(prompt.evaluated_to_ideal(), 4)
+            ),
+        ),
+        ("decode calls".to_owned(), count(summary.decode_calls)),
+        (
+            "tokens/s".to_owned(),
+            format!(
+                "prefill {}, decode {}, overall {}",
+                decimal(rates.prefill, 1),
+                decimal(rates.decode, 1),
+                decimal(rates.overall, 1)
+            ),
+        ),
+        (
+            "duration".to_owned(),
+            format!("{} s", seconds(summary.duration_ns.map(|ns| ns as f64))),
+        ),
+    ];
+    pairs.extend(optional_pairs(summary));
+    pairs
+}
+
+/// What only some runs have.
+fn optional_pairs(summary: &Summary) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    let drafts = &summary.speculation;
+    if drafts.drafted > 0 {
+        let (accepted, drafted) = (count(drafts.accepted), count(drafts.drafted));
+        let rate = percent(drafts.acceptance);
+        let value = format!("{accepted} of {drafted} accepted ({rate})");
+        pairs.push(("drafts".to_owned(), value));
+    }
+    let check = &summary.self_check;
+    if check.checked > 0 {
+        let mut value = format!("{} of {} equal", count(check.equal), count(check.checked));
+        if check.unsplit_checked > 0 {
+            let (equal, checked) = (count(check.unsplit_equal), count(check.unsplit_checked));
+            value += &format!("; without cuts {equal} of {checked} equal (information)");
+        }
+        pairs.push(("self-check".to_owned(), value));
+    }
+    if let Some(score) = summary.inline_score {
+        pairs.push(("inline score".to_owned(), decimal(Some(score), 4)));
+    }
+    if summary.resumed > 0 {
+        pairs.push(("resumed".to_owned(), format!("{} times", summary.resumed)));
+    }
+    pairs
+}
+
+fn conversations(summary: &Summary) -> Table {
+    let mut table = Table::numbers(&[
+        "conversation",
+        "completed",
+        "selected",
+        "turns",
+        "trajectory s",
+        "peak context",
+        "headroom",
+        "over 8K at",
+        "over 16K at",
+        "over 24K at",
+        "over 32K at",
+    ]);
+    for c in &summary.conversations {
+        let number = |value: Option<usize>| decimal(value.map(|n| n as f64), 0);
+        let turn = |value: Option<u32>| decimal(value.map(f64::from), 0);
+        table.push(vec![
+            c.conversation_id.clone(),
+            count(c.completed),
+            count(c.selected),
+            count(c.turns),
+            seconds(c.trajectory_ns.map(|ns| ns as f64)),
+            number(c.peak_context),
+            number(c.headroom),
+            turn(c.first_overflow.at_8k),
+            turn(c.first_overflow.at_16k),
+            turn(c.first_overflow.at_24k),
+            turn(c.first_overflow.at_32k),
+        ]);
+    }
+    table
+}
+
+/// A string without quotes, anything else as compact JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;
