@@ -1,0 +1,40 @@
+//! Special tokens of Qwen's chat format, in the order and with the types of the real vocabulary.
+
+use super::vocab::TokenType::{self, Control, UserDefined};
+
+/// Names and types. Those a reader of text should see as text are user-defined.
+pub(super) const SPECIALS: [(&str, TokenType); 33] = [
+    ("<|endoftext|>", Control),
+    ("<|im_start|>", Control),
+    ("<|im_end|>", Control),
+    ("<|object_ref_start|>", Control),
+    ("<|object_ref_end|>", Control),
+    ("<|box_start|>", Control),
+    ("<|box_end|>", Control),
+    ("<|quad_start|>", Control),
+    ("<|quad_end|>", Control),
+    ("<|vision_start|>", Control),
+    ("<|vision_end|>", Control),
+    ("<|vision_pad|>", Control),
+    ("<|image_pad|>", Control),
+    ("<|video_pad|>", Control),
+    ("<tool_call>", UserDefined),
+    ("</tool_call>", UserDefined),
+    ("<|fim_prefix|>", UserDefined),
+    ("<|fim_middle|>", UserDefined),
+    ("<|fim_suffix|>", UserDefined),
+    ("<|fim_pad|>", UserDefined),
+    ("<|repo_name|>", UserDefined),
+    ("<|file_sep|>", UserDefined),
+    ("<tool_response>", UserDefined),
+    ("</tool_response>", UserDefined),
+    ("<think>", UserDefined),
+    ("</think>", UserDefined),
+    ("<|audio_start|>", Control),
+    ("<|audio_end|>", Control),
+    ("<tts_pad>", Control),
+    ("<tts_text_bos>", Control),
+    ("<tts_text_eod>", Control),
+    ("<tts_text_bos_single>", Control),
+    ("<|audio_pad|>", Control),
+];
