@@ -1,6 +1,10 @@
 //! Python's ideas of text: white space, decimal digits, `str.strip`, `str.lower`, and the
 //! checker's normalization. Python 3.12 knows Unicode 15.0.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 /// Whether `str.isspace` holds for the character: Unicode white space and the four separators
 /// U+001C..U+001F.
 pub fn is_space(c: char) -> bool {
@@ -10,6 +14,19 @@ pub fn is_space(c: char) -> bool {
 /// `str.strip()`.
 pub fn strip(text: &str) -> &str {
     text.trim_matches(is_space)
+}
+
+/// Letters and numbers of every kind: what `str.isalnum` is true of.
+static ALPHANUMERIC: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\A[\p{L}\p{N}]\z").expect("a valid pattern"));
+
+/// Whether `\w` matches the character.
+pub fn is_word(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_alphanumeric() || c == '_';
+    }
+    // The standard library's alphanumerics include marks, which Python's do not.
+    c.is_alphanumeric() && ALPHANUMERIC.is_match(c.encode_utf8(&mut [0; 4]))
 }
 
 /// The zero of every run of ten decimal digits (general category Nd) of Unicode 15.0, sorted.
@@ -116,6 +133,12 @@ mod tests {
         assert_eq!(normalize("\u{212A}"), "k");
         assert_eq!(normalize("É\u{A0}B"), "é\u{A0}b");
         assert_eq!(lower("A\u{10D50}B"), "a\u{10D50}b");
+    }
+
+    #[test]
+    fn words_have_numbers_of_every_kind_and_no_marks() {
+        assert!(['_', 'é', '²', '½', '漢', 'Ⅷ'].into_iter().all(is_word));
+        assert!(['\u{301}', '\u{93E}', '‿', '-', ' '].into_iter().all(|c| !is_word(c)));
     }
 
     #[test]

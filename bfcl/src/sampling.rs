@@ -1,0 +1,131 @@
+//! Which samples are asked: the deterministic sampling of the reference, and the gate's 995.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::dataset::{Dataset, Sample, hex_sha256};
+use crate::subset::{Category, Subset};
+
+/// The number of samples in the gate.
+pub const GATE_SAMPLES: usize = 995;
+/// The sha256 of the gate's ids in order, each followed by a newline.
+pub const GATE_IDS_SHA256: &str =
+    "31225ad1c4ee7087aee9cbf5245e53710d1f2bf20074f3310a985d868dd96d28";
+
+/// Rates of sampling. Nothing is random: the first samples of each file are taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sampling {
+    /// The categories that are asked at all.
+    pub categories: Vec<Category>,
+    /// Percent of each subset by category, above 0 and at most 100; whole where absent.
+    pub percent: BTreeMap<Category, f64>,
+    /// Subsets of at most this many samples are taken whole.
+    pub whole_up_to: Option<usize>,
+}
+
+impl Sampling {
+    /// The sampling of the benchmark: 62 % of non_live, 10 % of live and hallucination, subsets of
+    /// up to 25 samples whole.
+    pub fn gate() -> Sampling {
+        Sampling {
+            categories: Category::ALL.to_vec(),
+            percent: BTreeMap::from([
+                (Category::NonLive, 62.0),
+                (Category::Live, 10.0),
+                (Category::Hallucination, 10.0),
+            ]),
+            whole_up_to: Some(25),
+        }
+    }
+
+    /// How many of a subset's samples are taken: ⌊total · percent / 100⌋, at least one.
+    fn count(&self, subset: Subset, total: usize) -> usize {
+        if self.whole_up_to.is_some_and(|limit| total <= limit) {
+            return total;
+        }
+        let percent = subset.category().and_then(|it| self.percent.get(&it));
+        match percent {
+            Some(percent) => ((total as f64 * percent / 100.0) as usize).clamp(1, total),
+            None => total,
+        }
+    }
+}
+
+/// The samples of a run, in the order in which they are asked; places in [`Dataset::samples`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection(Vec<usize>);
+
+impl Selection {
+    /// The gate's 995 samples.
+    pub fn gate(dataset: &Dataset) -> Selection {
+        Selection::sampled(dataset, &Sampling::gate())
+    }
+
+    /// Every sample, in the reference's order.
+    pub fn all(dataset: &Dataset) -> Selection {
+        Selection((0..dataset.samples().len()).collect())
+    }
+
+    /// The samples that a sampling takes. As in the reference, sampling puts the subsets in
+    /// alphabetical order.
+    pub fn sampled(dataset: &Dataset, sampling: &Sampling) -> Selection {
+        let mut by_subset: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (index, sample) in dataset.samples().iter().enumerate() {
+            let category = sample.subset().category();
+            if category.is_some_and(|category| sampling.categories.contains(&category)) {
+                by_subset.entry(sample.subset().name()).or_default().push(index);
+            }
+        }
+        let taken = by_subset.into_iter().flat_map(|(name, mut indexes)| {
+            let subset = Subset::from_name(name);
+            let count = subset.map_or(0, |subset| sampling.count(subset, indexes.len()));
+            indexes.truncate(count);
+            indexes
+        });
+        Selection(taken.collect())
+    }
+
+    /// The places of the samples in [`Dataset::samples`].
+    pub fn indexes(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// The samples, in order.
+    pub fn samples<'d>(&self, dataset: &'d Dataset) -> impl Iterator<Item = &'d Sample> {
+        self.0
+            .iter()
+            .filter_map(|&index| dataset.samples().get(index))
+    }
+}
+
+/// Compares the ids of a run, in any order, with the gate's pinned list.
+///
+/// # Errors
+/// Says how many ids are missing or too many: a run of other ids is not for the gate.
+pub fn check_gate_ids<'i>(
+    dataset: &Dataset,
+    ids: impl IntoIterator<Item = &'i str>,
+) -> Result<(), String> {
+    let gate: Vec<&str> = Selection::gate(dataset)
+        .samples(dataset)
+        .map(Sample::id)
+        .collect();
+    let listing: String = gate.iter().flat_map(|id| [id, "\n"]).collect();
+    if hex_sha256(listing.as_bytes()) != GATE_IDS_SHA256 {
+        return Err("the data set does not hold the pinned list of gate ids".to_owned());
+    }
+    let mut open: std::collections::HashSet<&str> = gate.into_iter().collect();
+    let mut surplus = 0;
+    for id in ids {
+        surplus += usize::from(!open.remove(id));
+    }
+    match (open.len(), surplus) {
+        (0, 0) => Ok(()),
+        (missing, surplus) => Err(format!(
+            "{} of the {GATE_SAMPLES} gate ids issued, {missing} missing, {surplus} beyond them",
+            GATE_SAMPLES - missing
+        )),
+    }
+}
