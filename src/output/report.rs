@@ -12,16 +12,10 @@ use crate::record::TurnState;
 /// The settings of a run by name, in the order in which they are shown.
 pub type Settings = Map<String, Value>;
 
-/// Why a summary could not be rendered.
+/// The summary has no JSON form.
 #[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    /// The summary has no JSON form.
-    #[error("cannot render the summary as JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    /// The CSV writer failed.
-    #[error("cannot render the summary as CSV: {0}")]
-    Csv(#[from] ::csv::Error),
-}
+#[error("cannot render the summary as JSON: {0}")]
+pub struct RenderError(#[from] serde_json::Error);
 
 /// Renders a run's settings and summary for stdout.
 ///
@@ -36,7 +30,7 @@ pub fn render(
         Format::Table => text::render(&short(settings, summary)),
         Format::Md => markdown::render(&full(settings, summary)),
         Format::Json => json::render(settings, summary)?,
-        Format::Csv => csv::render(&json::object(settings, summary)?)?,
+        Format::Csv => csv::render(&json::object(settings, summary)?),
     })
 }
 
