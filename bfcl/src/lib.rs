@@ -3,10 +3,16 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-pub mod value;
+pub mod aggregate;
 pub mod check;
 pub mod convert;
+pub mod dataset;
+pub mod pyjson;
 pub mod pynum;
 pub mod pytext;
 pub mod raised;
+pub mod sampling;
+pub mod stats;
 pub mod subset;
+pub mod tools;
+pub mod value;
