@@ -20,12 +20,14 @@ use super::vocab::{Vocab, VocabError};
 /// Planted successions in the order they are aligned: a token, and those it follows with the
 /// share that each has in it.
 ///
-/// A line break alone leads to the value; where the grammar refuses that, to `</`, so that a
-/// call is closed as soon as its required parameters are there. Where no grammar applies, because
-/// there are no tools, `<tool_call>` ends the turn.
-const FOLLOWS: [(&str, &[(&str, f32)]); 9] = [
+/// After a line break the value comes first; where the grammar refuses that, `</tool_call>`, then
+/// `</`: so a call is closed as soon as its required parameters are there, and with the single
+/// token that ends the turn. Where no grammar applies, because there are no tools, `<tool_call>`
+/// ends it.
+const FOLLOWS: [(&str, &[(&str, f32)]); 10] = [
     ("<tool_call>", &[("ĊĊ", 1.0)]),
     ("ls", &[("Ċ", 1.0)]),
+    ("</tool_call>", &[("Ċ", 0.2)]),
     ("Ġ-", &[("ls", 1.0)]),
     ("la", &[("Ġ-", 1.0)]),
     ("ĊĊĊ", &[("la", 1.0)]),
