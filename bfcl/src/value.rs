@@ -175,6 +175,19 @@ impl Value {
         }
     }
 
+    /// Whether lists and dictionaries are nested in each other more than `limit` levels.
+    pub(crate) fn is_deeper_than(&self, limit: usize) -> bool {
+        match self {
+            Value::List(items) | Value::Tuple(items) => {
+                limit == 0 || items.iter().any(|item| item.is_deeper_than(limit - 1))
+            }
+            Value::Dict(dict) => {
+                limit == 0 || dict.iter().any(|(_, value)| value.is_deeper_than(limit - 1))
+            }
+            _ => false,
+        }
+    }
+
     /// Equality as containers and Python's `in` use it: the same object, or equal. Every NaN that
     /// came from JSON is the same object.
     pub fn same_or_eq(&self, other: &Value) -> bool {
