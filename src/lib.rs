@@ -5,6 +5,13 @@
 //! `commands → {replay, output} → {engine, chat, conversation, metrics} → {record, clock, plan} → gguf`.
 
 pub mod chat;
+pub mod cli;
 pub mod clock;
+pub mod commands;
+pub mod conversation;
 pub mod engine;
+pub mod exit;
+pub mod metrics;
+pub mod output;
 pub mod record;
+pub mod replay;

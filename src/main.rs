@@ -1,1 +1,23 @@
-fn main(){}
+//! Parses the command line, runs the command, turns its end into an exit code.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use edge_agentic::cli::{Cli, Command};
+use edge_agentic::commands;
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Run(args) => commands::run::run(&args),
+        Command::Prompts(args) => commands::prompts::run(&args),
+        Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Synth(args) => commands::synth::run(&args),
+    };
+    match result {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            failure.exit.into()
+        }
+    }
+}

@@ -13,11 +13,9 @@ use super::prefix::common_prefix;
 use super::vocab::reply_text;
 use super::{ChatError, ChatTemplate, Reply, ReplyFormat, Token, Vocab};
 
-/// A tokenized prompt, with what reuse needs to know about it.
-#[derive(Debug, Clone, Copy)]
-pub struct Prompt<'a> {
-    /// Token ids of the whole prompt.
-    pub ids: &'a [Token],
+/// What reuse needs to know about a tokenized prompt; its ids are [`Dialogue::ids`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Prompt {
     /// Length in tokens of the prefix that any continuation shares.
     pub reusable: usize,
     /// Tokens that the previous prompt of this conversation does not already begin with.
@@ -143,11 +141,11 @@ impl<'m> Dialogue<'m> {
         Ok(())
     }
 
-    /// Tokenizes what [`Self::render`] left and returns the prompt.
+    /// Tokenizes what [`Self::render`] left: the prompt is then in [`Self::ids`].
     ///
     /// # Errors
     /// Where the prompt does not end with the generation prompt's own tokens.
-    pub fn tokenize(&mut self) -> Result<Prompt<'_>, ChatError> {
+    pub fn tokenize(&mut self) -> Result<Prompt, ChatError> {
         let incremental = self.incremental && !self.ids.is_empty();
         if incremental {
             // The history's tokens end where the generation prompt began, at a special token: what follows
@@ -169,7 +167,6 @@ impl<'m> Dialogue<'m> {
             ));
         }
         Ok(Prompt {
-            ids: &self.ids,
             reusable: self.ids.len().saturating_sub(self.held_back),
             ideal: self.ideal,
         })
@@ -268,11 +265,11 @@ impl<'m> Dialogue<'m> {
     ) -> Result<bool, ChatError> {
         self.open(opening, tools)?;
         let mut messages = inside(opening).to_owned();
-        let mut step = self.render(None).and_then(|()| self.tokenize().map(|_| ()));
+        let mut step = self.render(None).and_then(|()| self.tokenize());
         let mut digest = self.seal();
         for new in appended {
             messages = inside(&join(&messages, inside(new))).to_owned();
-            step = step.and_then(|()| self.render(Some(new))).and_then(|()| self.tokenize().map(|_| ()));
+            step = step.and_then(|_| self.render(Some(new))).and_then(|()| self.tokenize());
             if step.is_err() {
                 break;
             }
@@ -280,11 +277,23 @@ impl<'m> Dialogue<'m> {
         }
         match step {
             Err(ChatError::Unsupported(_)) => return Ok(false),
-            other => other?,
+            Err(e) => return Err(e),
+            Ok(_) => {}
         }
         let whole = self.template.render(&format!("[{messages}]"), tools)?;
         Ok(digest == hex(&Sha256::digest(whole.as_bytes())) && self.vocab.tokenize(&whole) == self.ids)
     }
+}
+
+/// SHA-256 of token ids, each as a little-endian `u32`; lower-case hexadecimal.
+#[must_use]
+pub fn ids_sha256(ids: &[Token]) -> String {
+    let mut hasher = Sha256::new();
+    for chunk in ids.chunks(1024) {
+        let bytes: Vec<u8> = chunk.iter().flat_map(|id| id.to_le_bytes()).collect();
+        hasher.update(&bytes);
+    }
+    hex(&hasher.finalize())
 }
 
 /// The inside of a JSON array's text.

@@ -9,6 +9,7 @@ pub mod scripted;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 
@@ -17,15 +18,8 @@ use crate::chat::ReplyFormat;
 use crate::clock::Nanos;
 use crate::record::StopReason;
 
-/// Why a sink ended a turn before the model did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    /// The user interrupted the run, or a client went away.
-    Interrupted,
-}
-
-/// Receives each generated token with the time at which it was sampled, ns on the run's clock.
-pub type Sink<'a> = dyn FnMut(Token, Nanos) -> ControlFlow<Stop> + 'a;
+/// Receives each generated token with the time at which it was sampled, ns on the run's clock; may end the turn.
+pub type Sink<'a> = dyn FnMut(Token, Nanos) -> ControlFlow<()> + 'a;
 
 /// What one turn asks for.
 #[derive(Debug)]
@@ -42,6 +36,22 @@ pub struct TurnRequest<'a> {
     pub max_new_tokens: usize,
     /// Time on the run's clock after which the turn fails, ns.
     pub deadline: Option<Nanos>,
+    /// Set while the turn runs to end it between two decode calls.
+    pub cancel: Option<&'a AtomicBool>,
+}
+
+impl TurnRequest<'_> {
+    /// What, at `now`, ends the turn from outside, if anything does.
+    #[must_use]
+    pub fn ended(&self, now: Nanos) -> Option<StopReason> {
+        if self.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
+            Some(StopReason::Interrupted)
+        } else if self.deadline.is_some_and(|d| now > d) {
+            Some(StopReason::Deadline)
+        } else {
+            None
+        }
+    }
 }
 
 /// What one turn gave.
@@ -139,9 +149,9 @@ pub trait Engine {
     /// Drops all reusable state: new conversation, new client.
     fn forget(&mut self);
 
-    /// Repeats a turn from an empty cache, with the decode-call boundaries that led to the last turn's state where
-    /// `same_cuts`, else in as few calls as possible. Leaves state that the next turn can reuse only where
-    /// `same_cuts`.
+    /// Repeats the last turn from an empty cache: with the decode-call boundaries that led to its state where
+    /// `same_cuts`, else in as few calls as possible. Only the former leaves state that the next turn can reuse, so
+    /// it comes last.
     ///
     /// # Errors
     /// As [`Engine::turn`].

@@ -1,9 +1,8 @@
 //! An engine that plays a script on a manual clock: for exact tests of everything above the model.
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 
-use super::{Engine, EngineError, EngineTimes, Sink, Stop, Token, TurnOutcome, TurnRequest};
+use super::{Engine, EngineError, EngineTimes, Sink, Token, TurnOutcome, TurnRequest};
 use crate::chat::prefix::common_prefix;
 use crate::clock::{Clock, ManualClock, Nanos};
 use crate::record::StopReason;
@@ -65,27 +64,25 @@ impl ScriptedEngine {
     ) -> Result<TurnOutcome, EngineError> {
         let begin = self.clock.now();
         let mut out = TurnOutcome::default();
-        let expired = |now: Nanos| request.deadline.is_some_and(|d| now > d);
         let after_prefill = self.clock.advance(script.prefill);
         out.times.prefill = script.prefill;
         out.decode_calls = 1;
-        if expired(after_prefill) {
-            out.stop = Some(StopReason::Deadline);
+        out.stop = request.ended(after_prefill);
+        if out.stop.is_some() {
             return Ok(out);
         }
         let scripted: usize = script.steps.iter().map(|(_, t)| t.len()).sum();
         let room = request.max_new_tokens.min(self.context - request.prompt.len());
         'steps: for (duration, tokens) in &script.steps {
             let now = self.clock.advance(*duration);
-            if expired(now) {
-                out.stop = Some(StopReason::Deadline);
+            out.stop = request.ended(now);
+            if out.stop.is_some() {
                 break;
             }
             let before = out.output.len();
             for &token in tokens {
                 out.output.push(token);
-                let stopped = sink(token, now) == ControlFlow::Break(Stop::Interrupted);
-                if stopped {
+                if sink(token, now).is_break() {
                     out.stop = Some(StopReason::Interrupted);
                 } else if out.output.len() == scripted && script.end == ScriptedEnd::EndOfGeneration {
                     continue; // the end token itself: it wins over a limit reached with it

@@ -13,7 +13,7 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
 
 use super::super::cuts::{self, Boundaries, CutPlan};
-use super::super::{Engine, EngineError, Sink, Stop, Token, TurnOutcome, TurnRequest};
+use super::super::{Engine, EngineError, Sink, Token, TurnOutcome, TurnRequest};
 use super::context::ContextSettings;
 use super::model::{LoadError, LoadedModel, explanation};
 use super::sampler::Sampler;
@@ -96,18 +96,19 @@ impl<'m> LlamaEngine<'m> {
         })
     }
 
-    /// Evaluates the prompt as planned; `false` where the deadline passed first.
+    /// Evaluates the prompt as planned, unless something ends the turn first.
     fn prefill(
         &mut self,
         request: &TurnRequest<'_>,
         start: usize,
         plan: &CutPlan,
         out: &mut TurnOutcome,
-    ) -> Result<bool, EngineError> {
+    ) -> Result<Option<StopReason>, EngineError> {
         let mut position = start;
         for &end in &plan.ends {
-            if expired(request, self.clock.now()) {
-                return Ok(false);
+            let ended = request.ended(self.clock.now());
+            if ended.is_some() {
+                return Ok(ended);
             }
             let last = end == request.prompt.len();
             self.decode(&request.prompt[position..end], position, last, out)?;
@@ -122,7 +123,7 @@ impl<'m> LlamaEngine<'m> {
             }
         }
         Self::timed(&*self.clock, &mut out.times.inside, || self.context.synchronize());
-        Ok(!expired(request, self.clock.now()))
+        Ok(request.ended(self.clock.now()))
     }
 
     /// Samples until something ends the turn.
@@ -149,9 +150,7 @@ impl<'m> LlamaEngine<'m> {
             let now = clock.now();
             out.output.push(token);
             out.step_tokens.push(1);
-            if sink(token, now) == ControlFlow::Break(Stop::Interrupted) {
-                return Ok(StopReason::Interrupted);
-            }
+            let go_on = sink(token, now);
             if self.model.is_end_of_generation(token) {
                 return Ok(StopReason::EndOfGeneration);
             }
@@ -162,8 +161,11 @@ impl<'m> LlamaEngine<'m> {
                     StopReason::ContextFull
                 });
             }
-            if expired(request, now) {
-                return Ok(StopReason::Deadline);
+            if go_on.is_break() {
+                return Ok(StopReason::Interrupted);
+            }
+            if let Some(ended) = request.ended(now) {
+                return Ok(ended);
             }
             sampler.accept(token, clock)?;
             self.decode(&[token], position, true, out)?;
@@ -180,9 +182,9 @@ impl<'m> LlamaEngine<'m> {
         out: &mut TurnOutcome,
     ) -> Result<(), EngineError> {
         let begin = self.clock.now();
-        if !self.prefill(request, start, plan, out)? {
+        if let Some(ended) = self.prefill(request, start, plan, out)? {
             out.times.prefill = self.clock.now() - begin;
-            out.stop = Some(StopReason::Deadline);
+            out.stop = Some(ended);
             self.forget();
             return Ok(());
         }
@@ -240,10 +242,6 @@ impl<'m> LlamaEngine<'m> {
     }
 }
 
-fn expired(request: &TurnRequest<'_>, now: Nanos) -> bool {
-    request.deadline.is_some_and(|deadline| now > deadline)
-}
-
 impl Engine for LlamaEngine<'_> {
     fn turn(&mut self, request: &TurnRequest<'_>, sink: &mut Sink<'_>) -> Result<TurnOutcome, EngineError> {
         self.check_room(request)?;
@@ -299,11 +297,13 @@ impl Engine for LlamaEngine<'_> {
                 snapshot: None,
             }
         };
+        let lineage = std::mem::take(&mut self.lineage);
         self.guarded(|engine, out| {
             engine.forget();
             let result = engine.run(request, 0, &plan, &mut |_, _| ControlFlow::Continue(()), out);
             if !same_cuts {
                 engine.forget();
+                engine.lineage = lineage;
             }
             result
         })

@@ -1,0 +1,240 @@
+//! The command line, as clap sees it. Nothing else: [`crate::plan`] turns it into validated settings, and no code
+//! reads these types after that.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::engine::cuts::Boundaries;
+use crate::engine::llama::{FlashAttention, KvType, LLAMA_BUILD, LLAMA_CRATES};
+use crate::output::Format;
+
+/// Single-stream runner, profiler and validator for MLPerf Inference v6.1 Edge Agentic.
+///
+/// Exit codes: 0 pass, 1 a gate or validity check failed, 2 bad input, 3 set-up (model, device, memory), 4 the run
+/// failed, 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "edge-agentic", version, long_version = long_version(), max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+fn long_version() -> String {
+    format!("{}\nllama.cpp {LLAMA_BUILD} ({LLAMA_CRATES})", env!("CARGO_PKG_VERSION"))
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Replay the recorded conversations on a model in this process and measure every turn.
+    Run(RunArgs),
+    /// Show the prompts that a data set leads to, or check them against known digests.
+    Prompts(PromptsArgs),
+    /// Read a GGUF's header: what is in it, what it needs, whether it fits.
+    Inspect(InspectArgs),
+    /// Write a synthetic model with the benchmark model's architecture.
+    Synth(SynthArgs),
+}
+
+/// Which rules a run is held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Profile {
+    /// MLPerf Inference v6.1, Edge, agentic: every departure from its settings is listed as a deviation, and a model
+    /// it does not allow is refused.
+    #[value(name = "mlperf-v6.1-edge")]
+    MlperfV61Edge,
+    /// No rules: any model that llama.cpp runs. Departures are still listed.
+    None,
+}
+
+/// What to do with a prompt that does not fit the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Overflow {
+    /// The turn fails and the rest of its conversation is skipped, as in the reference.
+    Fail,
+}
+
+/// Options of every command that prints a result.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct FormatArgs {
+    /// How the result is printed on stdout: table, md, json or csv.
+    #[arg(long, default_value_t = Format::Table)]
+    pub format: Format,
+}
+
+/// Options of every command that reads the conversations.
+#[derive(Debug, Clone, Args)]
+pub struct DatasetArgs {
+    /// Recorded conversations (agentic_coding_2.5h.jsonl).
+    #[arg(long, value_name = "FILE", required_unless_present = "sample")]
+    pub dataset: Option<PathBuf>,
+    /// Use the two short conversations that this program carries, instead of a data set. For a first look only.
+    #[arg(long, conflicts_with = "dataset")]
+    pub sample: bool,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Model file (GGUF; of a split model the first part).
+    #[arg(short, long, value_name = "FILE")]
+    pub model: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub dataset: DatasetArgs,
+    /// Directory for the results; must not exist or be empty.
+    #[arg(short, long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Rules to hold the run to.
+    #[arg(long, value_enum, default_value = "mlperf-v6.1-edge")]
+    pub profile: Profile,
+    /// Only replay; no accuracy phase. (The accuracy phase is not built yet, so this flag is required.)
+    #[arg(long, required = true)]
+    pub performance_only: bool,
+    /// Conversations to replay: ids separated by commas, or a number N for the first N.
+    #[arg(long, value_name = "IDS|N")]
+    pub conversations: Option<String>,
+    /// Client turns to replay of each conversation, from its first.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub turns: Option<u32>,
+    /// Most tokens to generate per turn.
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_new_tokens: u32,
+    /// Seconds after which a turn fails.
+    #[arg(long, value_name = "SECONDS", default_value_t = 600.0)]
+    pub turn_timeout: f64,
+    /// Seconds after which no further turn is issued.
+    #[arg(long, value_name = "SECONDS")]
+    pub time_cap: Option<f64>,
+    /// What to do with a prompt that does not fit the context.
+    #[arg(long, value_enum, default_value = "fail")]
+    pub overflow: Overflow,
+    /// Repeat every K-th turn from an empty cache and compare its tokens. Costs a full prefill each; not timed.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub self_check: Option<u32>,
+    /// Where decode calls end: lean (one cut per prompt) or server (as llama-server b11434, for comparing tokens).
+    #[arg(long, value_enum, default_value = "lean")]
+    pub boundaries: Boundaries,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// How llama.cpp runs the model; llama.cpp's own names.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Engine")]
+pub struct EngineArgs {
+    /// Context size in tokens.
+    #[arg(short, long, value_name = "N", default_value_t = 32_768, value_parser = clap::value_parser!(u32).range(256..=1_048_576))]
+    pub ctx_size: u32,
+    /// Threads; the number of physical cores if not given.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// Layers to offload to a device; more than the model has means all.
+    #[arg(long = "n-gpu-layers", visible_alias = "ngl", value_name = "N", default_value_t = 999)]
+    pub n_gpu_layers: u32,
+    /// Devices to use, by name, separated by commas; llama.cpp's choice if not given.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub device: Vec<String>,
+    /// Fused attention.
+    #[arg(long, visible_alias = "fa", value_enum, default_value = "on")]
+    pub flash_attn: FlashAttention,
+    /// Element type of the K cache.
+    #[arg(long, value_enum, default_value = "f16")]
+    pub cache_type_k: KvType,
+    /// Element type of the V cache.
+    #[arg(long, value_enum, default_value = "f16")]
+    pub cache_type_v: KvType,
+    /// Most tokens per decode call.
+    #[arg(short, long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub batch_size: u32,
+    /// Most tokens per pass over the weights.
+    #[arg(long, visible_alias = "ub", value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub ubatch_size: u32,
+    /// Load even where the memory plan says that it does not fit.
+    #[arg(long)]
+    pub ignore_memory: bool,
+    /// Print llama.cpp's log on stderr.
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// Options of `prompts`.
+#[derive(Debug, Args)]
+pub struct PromptsArgs {
+    /// Model file: its vocabulary and chat template are used, its tensors are not loaded.
+    #[arg(short, long, value_name = "FILE")]
+    pub model: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub dataset: DatasetArgs,
+    /// Print the text of one turn's prompt; TURN is the client row's number in the data set (1, 3, 5, …).
+    #[arg(long, value_name = "CONVERSATION:TURN", conflicts_with = "check")]
+    pub turn: Option<String>,
+    /// Compare every prompt with this file of digests (JSON lines, plain or gzip), one row per turn.
+    #[arg(long, value_name = "FILE")]
+    pub check: Option<PathBuf>,
+}
+
+/// Options of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// Model file (GGUF; of a split model the first part).
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Shapes that `synth` can write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Shape {
+    /// Four blocks, fast on one core; weights planted so that it calls a tool and stops.
+    Tiny,
+    /// The benchmark model's exact shapes and types (16.5 GB), random weights.
+    #[value(name = "qwen3.6-27b")]
+    Qwen36_27b,
+}
+
+/// Tensor types that `synth` can write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SynthType {
+    /// llama.cpp's Q4_K_M mix.
+    #[value(name = "q4_k_m")]
+    Q4KM,
+    /// Half precision.
+    #[value(name = "f16")]
+    F16,
+}
+
+/// Options of `synth`.
+#[derive(Debug, Args)]
+pub struct SynthArgs {
+    /// Shape to write.
+    #[arg(long, value_enum)]
+    pub shape: Shape,
+    /// Tensor types; the 27B shape has only q4_k_m.
+    #[arg(long = "type", value_enum, default_value = "q4_k_m")]
+    pub tensor_type: SynthType,
+    /// Add the MTP (next-token prediction) block.
+    #[arg(long)]
+    pub mtp: bool,
+    /// Vocabulary to use instead of the built-in one (gzipped JSON: tokens, types, merges).
+    #[arg(long, value_name = "FILE")]
+    pub vocab_from: Option<PathBuf>,
+    /// Chat template to use instead of the built-in one (Jinja).
+    #[arg(long, value_name = "FILE")]
+    pub template: Option<PathBuf>,
+    /// Seed of the weights.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// File to write; must not exist.
+    #[arg(short, long, value_name = "FILE")]
+    pub out: PathBuf,
+}

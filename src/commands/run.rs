@@ -1,0 +1,212 @@
+//! `run`: plan, check the machine, load, replay, summarise.
+//!
+//! Results are opened before the model is loaded, so that a bad directory fails at once; every finished turn is on
+//! disk before the next one starts, so that a late crash keeps what was measured.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use gguf::Gguf;
+
+use super::progress::Progress;
+use super::{dataset, model, print};
+use crate::chat::{ChatTemplate, Dialogue};
+use crate::cli::RunArgs;
+use crate::clock::{Clock, MonotonicClock};
+use crate::conversation::{Dataset, json_array};
+use crate::engine::Engine;
+use crate::engine::cuts::Boundaries;
+use crate::engine::llama::{LlamaEngine, LoadedModel, LogMode, ModelSettings};
+use crate::exit::{Classify, Exit, Failure};
+use crate::metrics::{RunFacts, Summary};
+use crate::output::{create_out_dir, render, verdict_line, write_json_atomic};
+use crate::plan::{Plan, nanos};
+use crate::record::{RecordLog, TurnRecord, read_records};
+use crate::replay::{Ending, Interrupt, LlamaChat, Observer, Replay, Settings};
+
+/// Runs the command.
+///
+/// # Errors
+/// Where an input is wrong, the machine cannot do it, or results cannot be kept.
+pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::start());
+    let data = dataset::load(&args.dataset)?;
+    let gguf = model::open(&args.model)?;
+    let threads = model::physical_cores();
+    let plan = Plan::new(args, &data, model::describe(&gguf, &mut |_, _| {})?, threads).bad_input()?;
+    create_out_dir(&args.out).map_err(model::out_dir_failure)?;
+    model::check_memory(&gguf, &plan, args.engine.ignore_memory)?;
+    let loaded = load(args, &plan)?;
+    let (template, held_back) = model::template(&loaded, &args.model)?;
+    let incremental = renders_incrementally(&template, &loaded, held_back, &data, &plan)?;
+    let chat = LlamaChat::new(Dialogue::new(&template, &loaded, held_back, incremental));
+    let engine = LlamaEngine::new(&loaded, &plan.engine.context, plan.engine.boundaries, Arc::clone(&clock)).setup()?;
+    let results = Results {
+        out: &args.out,
+        plan: &plan,
+        context: engine.context_size(),
+    };
+    results.open()?;
+    let ending = replay(&results, &data, chat, engine, &*clock)?;
+    let summary = results.close(ending == Ending::Finished)?;
+    print::stdout(&render(args.format.format, &plan.settings(), &summary).run_failed()?)?;
+    eprintln!("{}", verdict_line(&summary));
+    Ok(match ending {
+        Ending::Interrupted => Exit::Interrupted,
+        Ending::Finished | Ending::TimeCap if summary.valid => Exit::Pass,
+        Ending::Finished | Ending::TimeCap => Exit::GateFailed,
+    })
+}
+
+fn load(args: &RunArgs, plan: &Plan) -> Result<LoadedModel, Failure> {
+    let settings = ModelSettings {
+        vocab_only: false,
+        gpu_layers: plan.engine.n_gpu_layers,
+        devices: plan.engine.devices.clone(),
+        mtp: false,
+        log: if args.engine.verbose { LogMode::Stderr } else { LogMode::Quiet },
+    };
+    model::load(&args.model, &settings)
+}
+
+/// Whether every selected conversation's prompts, built step by step, equal full renders. Where one does not, all
+/// are rendered whole, and the user is told: that costs time which the turns' latencies then contain.
+fn renders_incrementally(
+    template: &ChatTemplate,
+    loaded: &LoadedModel,
+    held_back: usize,
+    data: &Dataset,
+    plan: &Plan,
+) -> Result<bool, Failure> {
+    let mut dialogue = Dialogue::new(template, loaded, held_back, true);
+    for (conversation, facts) in data.conversations.iter().zip(plan.selection()) {
+        if facts.selected == 0 {
+            continue;
+        }
+        let opening = json_array(&conversation.opening());
+        let appended: Vec<String> = (1..facts.selected as usize)
+            .filter_map(|i| conversation.appended(i))
+            .map(|m| json_array(&m))
+            .collect();
+        let tools = conversation.tools.as_ref().map(|t| t.get());
+        let equal = dialogue
+            .check_whole(&opening, tools, appended.iter().map(String::as_str))
+            .with_context(|| format!("conversation {:?}", conversation.id))
+            .bad_input()?;
+        if !equal {
+            eprintln!(
+                "warning: this chat template does not render incrementally (conversation {:?}); prompts are rendered \
+                 whole, and latencies contain that",
+                conversation.id
+            );
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// The files of a run.
+struct Results<'a> {
+    out: &'a Path,
+    plan: &'a Plan,
+    context: usize,
+}
+
+impl Results<'_> {
+    fn facts(&self, finished: bool) -> RunFacts {
+        RunFacts {
+            conversations: self.plan.selection(),
+            deviations: self.plan.deviations.clone(),
+            finished,
+            context_tokens: self.context,
+            ..RunFacts::default()
+        }
+    }
+
+    /// Writes everything that is known before the first turn, and a summary that says `"complete": false`.
+    fn open(&self) -> Result<(), Failure> {
+        let summary = Summary::compute(&[], &self.facts(false)).run_failed()?;
+        let written = write_json_atomic(&self.out.join("plan.json"), self.plan)
+            .and_then(|()| write_json_atomic(&self.out.join("machine.json"), &model::machine()))
+            .and_then(|()| write_json_atomic(&self.out.join("summary.json"), &summary));
+        written.setup()
+    }
+
+    /// Reads the rows back and writes the summary: what is reported is what is on disk.
+    fn close(&self, finished: bool) -> Result<Summary, Failure> {
+        let back = read_records(&self.out.join("turns.jsonl")).run_failed()?;
+        let summary = Summary::compute(&back.records, &self.facts(finished)).run_failed()?;
+        write_json_atomic(&self.out.join("summary.json"), &summary).run_failed()?;
+        Ok(summary)
+    }
+}
+
+/// Rows to the log, progress to the terminal.
+struct Keeper<'a> {
+    log: RecordLog,
+    progress: Progress<'a>,
+}
+
+impl Observer for Keeper<'_> {
+    fn started(&mut self, conversation_id: &str, turn: u32) {
+        self.progress.started(conversation_id, turn);
+    }
+
+    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<()> {
+        self.log.append(record)?;
+        self.progress.ended(record);
+        Ok(())
+    }
+}
+
+fn replay(
+    results: &Results<'_>,
+    data: &Dataset,
+    mut chat: LlamaChat<'_>,
+    mut engine: LlamaEngine<'_>,
+    clock: &dyn Clock,
+) -> Result<Ending, Failure> {
+    let plan = results.plan;
+    let selection = plan.selection();
+    let interrupt = Interrupt::default();
+    listen(&interrupt)?;
+    let mut keeper = Keeper {
+        log: RecordLog::create(&results.out.join("turns.jsonl")).setup()?,
+        progress: Progress::new(&selection, clock),
+    };
+    let mut replay = Replay {
+        settings: Settings {
+            selection: &selection,
+            max_new_tokens: plan.replay.max_new_tokens as usize,
+            turn_timeout: Some(nanos(plan.replay.turn_timeout_s)),
+            time_cap: plan.replay.time_cap_s.map(nanos),
+            self_check: plan.replay.self_check,
+            user_starts: plan.engine.boundaries == Boundaries::Server,
+        },
+        chat: &mut chat,
+        engine: &mut engine,
+        clock,
+        interrupt: &interrupt,
+        observer: &mut keeper,
+    };
+    let ending = replay.run(data).run_failed();
+    keeper.progress.finish();
+    ending
+}
+
+/// Ctrl-C: once, the current turn finishes; twice, it does not count.
+fn listen(interrupt: &Interrupt) -> Result<(), Failure> {
+    let wish = interrupt.clone();
+    let handler = move || {
+        if wish.requested() {
+            eprintln!("interrupted again: ending the current turn");
+        } else {
+            eprintln!("interrupted: finishing the current turn (Ctrl-C again to drop it)");
+        }
+        wish.request();
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|e| anyhow!("cannot listen for Ctrl-C: {e}"))
+        .setup()
+}

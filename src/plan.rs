@@ -1,0 +1,392 @@
+//! The plan of a run: the command line, validated, resolved and complete. Nothing reads flags after it, and it is
+//! written whole into every result.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use crate::cli::{Profile, RunArgs};
+use crate::clock::Nanos;
+use crate::conversation::{Dataset, SAMPLE_NAME};
+use crate::engine::cuts::Boundaries;
+use crate::engine::llama::{ContextSettings, LLAMA_BUILD, LLAMA_CRATES};
+use crate::machine::identity::ModelFile;
+use crate::metrics::{ConversationFacts, Deviation};
+
+/// The locked settings of MLPerf Inference v6.1, Edge, agentic (`../shared/RULES.md`, "Fixed").
+pub mod locked {
+    /// Context, tokens.
+    pub const CTX_SIZE: u32 = 32_768;
+    /// Most tokens per turn.
+    pub const MAX_NEW_TOKENS: u32 = 1024;
+    /// Turn timeout, seconds.
+    pub const TURN_TIMEOUT_S: f64 = 600.0;
+    /// SHA-256 of `agentic_coding_2.5h.jsonl`.
+    pub const DATASET_SHA256: &str = "b7da8c4ffbe1cabd79c4d8169e5201541e006364b4bfc016d01d893e20ee6f70";
+    /// Model architecture.
+    pub const ARCHITECTURE: &str = "qwen35";
+    /// Blocks and embedding width of Qwen3.6-27B, the MTP block not counted.
+    pub const MODEL_SHAPE: &str = "64 blocks of width 5120";
+}
+
+/// The version of `plan.json`'s layout.
+pub const PLAN_SCHEMA: u32 = 1;
+
+/// A run's plan.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// Layout version, [`PLAN_SCHEMA`].
+    pub schema: u32,
+    /// The program.
+    pub program: Program,
+    /// `mlperf-v6.1-edge` or `none`.
+    pub profile: String,
+    /// The model.
+    pub model: ModelPlan,
+    /// The conversations.
+    pub dataset: DatasetPlan,
+    /// How the replay runs.
+    pub replay: ReplayPlan,
+    /// How llama.cpp runs.
+    pub engine: EnginePlan,
+    /// What differs from the locked profile.
+    pub deviations: Vec<Deviation>,
+}
+
+/// Which program made the results.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// `edge-agentic run`: never an official load generator.
+    pub load_generator: String,
+    /// Version.
+    pub version: String,
+    /// llama.cpp build.
+    pub llama_cpp: String,
+    /// The crates that carry it.
+    pub llama_cpp_crates: String,
+}
+
+/// The model of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelPlan {
+    /// All parts in order, with their digests.
+    pub files: Vec<ModelFile>,
+    /// `general.architecture`.
+    pub architecture: String,
+    /// `general.name`, where given.
+    pub name: Option<String>,
+    /// Blocks and embedding width.
+    pub shape: String,
+    /// SHA-256 of the chat template.
+    pub template_sha256: Option<String>,
+}
+
+/// The data set of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetPlan {
+    /// File name, or the embedded sample's name.
+    pub name: String,
+    /// SHA-256 of the file.
+    pub sha256: String,
+    /// Client turns of each conversation and how many of them are selected, in file order.
+    pub conversations: Vec<SelectedConversation>,
+}
+
+/// A conversation and how much of it is replayed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SelectedConversation {
+    /// Id.
+    pub id: String,
+    /// Client turns.
+    pub turns: u32,
+    /// Of which selected, from the first.
+    pub selected: u32,
+}
+
+/// The replay's settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayPlan {
+    /// Most tokens per turn.
+    pub max_new_tokens: u32,
+    /// Seconds per turn.
+    pub turn_timeout_s: f64,
+    /// Seconds after which no turn is issued.
+    pub time_cap_s: Option<f64>,
+    /// What happens to a prompt that does not fit: `fail`.
+    pub overflow: String,
+    /// Every how many turns one is repeated.
+    pub self_check: Option<u32>,
+}
+
+/// The engine's settings. Temperature 0 and no reasoning are not settings: nothing else is built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EnginePlan {
+    /// Context and batch.
+    pub context: ContextSettings,
+    /// Where decode calls end.
+    pub boundaries: Boundaries,
+    /// Layers to offload.
+    pub n_gpu_layers: u32,
+    /// Devices by name; empty: llama.cpp's choice.
+    pub devices: Vec<String>,
+}
+
+/// Why a command line is no plan.
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// A duration that is none.
+    #[error("{flag} {found}: expected a number of seconds above 0")]
+    Duration {
+        /// The flag.
+        flag: &'static str,
+        /// What was given.
+        found: f64,
+    },
+    /// A conversation that the data set does not have.
+    #[error("--conversations {asked:?}: the data set has no such conversation; it has {}", known.join(", "))]
+    Conversation {
+        /// What was given.
+        asked: String,
+        /// Ids there are.
+        known: Vec<String>,
+    },
+    /// A number of conversations that the data set does not have.
+    #[error("--conversations {asked}: expected 1 to {known}, the number of conversations in the data set")]
+    ConversationCount {
+        /// What was given.
+        asked: usize,
+        /// Conversations there are.
+        known: usize,
+    },
+    /// A model that the locked profile does not allow.
+    #[error(
+        "the model's architecture is {found:?}, and profile mlperf-v6.1-edge expects {expected:?}; use --profile none \
+         to run it all the same, as a deviation"
+    )]
+    Architecture {
+        /// `general.architecture`.
+        found: String,
+        /// The benchmark's.
+        expected: &'static str,
+    },
+    /// A micro-batch larger than the batch.
+    #[error("--ubatch-size {ubatch} is larger than --batch-size {batch}")]
+    Batch {
+        /// Micro-batch.
+        ubatch: u32,
+        /// Batch.
+        batch: u32,
+    },
+}
+
+impl Plan {
+    /// Validates and resolves `args`. `threads` is used where none are given.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn new(args: &RunArgs, data: &Dataset, model: ModelPlan, threads: u32) -> Result<Self, PlanError> {
+        if args.profile == Profile::MlperfV61Edge && model.architecture != locked::ARCHITECTURE {
+            return Err(PlanError::Architecture {
+                found: model.architecture,
+                expected: locked::ARCHITECTURE,
+            });
+        }
+        let mut plan = Self {
+            schema: PLAN_SCHEMA,
+            program: Program {
+                load_generator: "edge-agentic run".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                llama_cpp: LLAMA_BUILD.to_owned(),
+                llama_cpp_crates: LLAMA_CRATES.to_owned(),
+            },
+            profile: match args.profile {
+                Profile::MlperfV61Edge => "mlperf-v6.1-edge".to_owned(),
+                Profile::None => "none".to_owned(),
+            },
+            model,
+            dataset: DatasetPlan {
+                name: name(args.dataset.dataset.as_deref()),
+                sha256: data.sha256.clone(),
+                conversations: select(args, data)?,
+            },
+            replay: replay(args)?,
+            engine: engine(args, threads)?,
+            deviations: Vec::new(),
+        };
+        plan.deviations = plan.deviations();
+        Ok(plan)
+    }
+
+    /// The selection as the replay and the summary take it.
+    #[must_use]
+    pub fn selection(&self) -> Vec<ConversationFacts> {
+        self.dataset
+            .conversations
+            .iter()
+            .map(|c| ConversationFacts {
+                conversation_id: c.id.clone(),
+                turns: c.turns,
+                selected: c.selected,
+            })
+            .collect()
+    }
+
+    fn deviations(&self) -> Vec<Deviation> {
+        let all: u32 = self.dataset.conversations.iter().map(|c| c.turns).sum();
+        let selected: u32 = self.dataset.conversations.iter().map(|c| c.selected).sum();
+        let checks = [
+            ("phases", json!("performance, accuracy"), json!("performance")),
+            ("model-architecture", json!(locked::ARCHITECTURE), json!(self.model.architecture)),
+            ("model-shape", json!(locked::MODEL_SHAPE), json!(self.model.shape)),
+            ("dataset-sha256", json!(locked::DATASET_SHA256), json!(self.dataset.sha256)),
+            ("turns", json!(all), json!(selected)),
+            ("ctx-size", json!(locked::CTX_SIZE), json!(self.engine.context.ctx_size)),
+            ("max-new-tokens", json!(locked::MAX_NEW_TOKENS), json!(self.replay.max_new_tokens)),
+            ("turn-timeout", json!(locked::TURN_TIMEOUT_S), json!(self.replay.turn_timeout_s)),
+            ("time-cap", Value::Null, json!(self.replay.time_cap_s)),
+        ];
+        checks
+            .into_iter()
+            .filter(|(_, expected, actual)| expected != actual)
+            .map(|(name, expected, actual)| Deviation {
+                name: name.to_owned(),
+                expected,
+                actual,
+            })
+            .collect()
+    }
+
+    /// The settings block of reports, by name.
+    #[must_use]
+    pub fn settings(&self) -> Map<String, Value> {
+        let context = &self.engine.context;
+        let file = self.model.files.first();
+        let rows = [
+            ("load generator", json!(self.program.load_generator)),
+            ("version", json!(self.program.version)),
+            ("llama.cpp", json!(self.program.llama_cpp)),
+            ("profile", json!(self.profile)),
+            ("model", json!(file.map(|f| f.name.clone()))),
+            ("model sha256", json!(file.map(|f| f.sha256.clone()))),
+            ("architecture", json!(format!("{}, {}", self.model.architecture, self.model.shape))),
+            ("data set", json!(self.dataset.name)),
+            ("max new tokens", json!(self.replay.max_new_tokens)),
+            ("context", json!(context.ctx_size)),
+            ("boundaries", json!(self.engine.boundaries.to_string())),
+            ("threads", json!(context.threads)),
+            ("batch / micro-batch", json!(format!("{} / {}", context.batch_size, context.ubatch_size))),
+            ("KV cache", json!(format!("{} / {}", context.cache_type_k, context.cache_type_v))),
+            ("flash attention", json!(context.flash_attn)),
+            ("layers offloaded", json!(self.engine.n_gpu_layers)),
+            ("devices", json!(if self.engine.devices.is_empty() { "llama.cpp's choice".to_owned() } else { self.engine.devices.join(", ") })),
+        ];
+        rows.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+    }
+}
+
+fn name(path: Option<&Path>) -> String {
+    path.map_or_else(
+        || SAMPLE_NAME.to_owned(),
+        |p| p.file_name().unwrap_or(p.as_os_str()).to_string_lossy().into_owned(),
+    )
+}
+
+fn seconds(flag: &'static str, value: f64) -> Result<f64, PlanError> {
+    if value.is_finite() && value > 0.0 && value < 1e9 {
+        Ok(value)
+    } else {
+        Err(PlanError::Duration { flag, found: value })
+    }
+}
+
+/// Seconds as nanoseconds on the run's clock.
+#[must_use]
+pub fn nanos(seconds: f64) -> Nanos {
+    (seconds * 1e9) as Nanos
+}
+
+fn replay(args: &RunArgs) -> Result<ReplayPlan, PlanError> {
+    Ok(ReplayPlan {
+        max_new_tokens: args.max_new_tokens,
+        turn_timeout_s: seconds("--turn-timeout", args.turn_timeout)?,
+        time_cap_s: args.time_cap.map(|s| seconds("--time-cap", s)).transpose()?,
+        overflow: "fail".to_owned(),
+        self_check: args.self_check,
+    })
+}
+
+fn engine(args: &RunArgs, threads: u32) -> Result<EnginePlan, PlanError> {
+    let e = &args.engine;
+    if e.ubatch_size > e.batch_size {
+        return Err(PlanError::Batch {
+            ubatch: e.ubatch_size,
+            batch: e.batch_size,
+        });
+    }
+    Ok(EnginePlan {
+        context: ContextSettings {
+            ctx_size: e.ctx_size,
+            batch_size: e.batch_size,
+            ubatch_size: e.ubatch_size,
+            threads: e.threads.unwrap_or(threads),
+            flash_attn: e.flash_attn,
+            cache_type_k: e.cache_type_k,
+            cache_type_v: e.cache_type_v,
+        },
+        boundaries: args.boundaries,
+        n_gpu_layers: e.n_gpu_layers,
+        devices: e.device.clone(),
+    })
+}
+
+/// Which turns are replayed.
+fn select(args: &RunArgs, data: &Dataset) -> Result<Vec<SelectedConversation>, PlanError> {
+    let wanted = args.conversations.as_deref().map(|c| chosen(c, data)).transpose()?;
+    Ok(data
+        .conversations
+        .iter()
+        .enumerate()
+        .map(|(i, c)| {
+            let turns = u32::try_from(c.turns.len()).unwrap_or(u32::MAX);
+            let chosen = wanted.as_ref().is_none_or(|w| w.contains(&i));
+            SelectedConversation {
+                id: c.id.clone(),
+                turns,
+                selected: if chosen { args.turns.unwrap_or(turns).min(turns) } else { 0 },
+            }
+        })
+        .collect())
+}
+
+/// Indices of the conversations that `--conversations` names.
+fn chosen(asked: &str, data: &Dataset) -> Result<Vec<usize>, PlanError> {
+    let position = |id: &str| data.conversations.iter().position(|c| c.id == id);
+    if let (Ok(n), None) = (asked.parse::<usize>(), position(asked)) {
+        return if (1..=data.conversations.len()).contains(&n) {
+            Ok((0..n).collect())
+        } else {
+            Err(PlanError::ConversationCount {
+                asked: n,
+                known: data.conversations.len(),
+            })
+        };
+    }
+    asked
+        .split(',')
+        .map(|id| {
+            position(id).ok_or_else(|| PlanError::Conversation {
+                asked: id.to_owned(),
+                known: data.conversations.iter().map(|c| c.id.clone()).collect(),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,213 @@
+//! The single-stream replay: one conversation after the other, one turn after the other, every turn accounted for.
+//!
+//! ```text
+//! for each selected conversation          forget all state
+//!   for each selected turn                time cap, interrupt → the rest is `not_issued`
+//!     started ─ render ─ tokenize ─ engine.turn ─ parse ─ ended     ← all that is timed
+//!     row written; digests, first delta, self-check                 ← between turns, not timed
+//!     a failed turn → the rest of the conversation is `skipped`
+//! ```
+
+mod chat;
+mod interrupt;
+mod row;
+
+#[cfg(test)]
+mod tests;
+
+use thiserror::Error;
+
+pub use chat::{Chat, LlamaChat};
+pub use interrupt::Interrupt;
+
+use crate::clock::{Clock, Nanos};
+use crate::conversation::{Conversation, Dataset};
+use crate::engine::{Engine, TurnRequest};
+use crate::metrics::ConversationFacts;
+use crate::record::{SelfCheck, StopReason, TurnRecord};
+use row::{Clocked, Issue};
+
+/// What the replay needs of the plan.
+#[derive(Debug, Clone)]
+pub struct Settings<'a> {
+    /// One entry per conversation of the data set, in its order.
+    pub selection: &'a [ConversationFacts],
+    /// Most tokens per turn.
+    pub max_new_tokens: usize,
+    /// Time after which a turn fails, ns.
+    pub turn_timeout: Option<Nanos>,
+    /// Time after the replay's start at which no further turn is issued, ns.
+    pub time_cap: Option<Nanos>,
+    /// Repeat every K-th issued turn.
+    pub self_check: Option<u32>,
+    /// Whether the engine looks at where users' messages start.
+    pub user_starts: bool,
+}
+
+/// Sees every turn.
+pub trait Observer {
+    /// A turn is about to be issued.
+    fn started(&mut self, conversation_id: &str, turn: u32);
+
+    /// A turn has its row.
+    ///
+    /// # Errors
+    /// Where the row cannot be kept; the replay stops.
+    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<()>;
+}
+
+/// Why the replay ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Every selected turn was issued or skipped.
+    Finished,
+    /// The time cap was reached.
+    TimeCap,
+    /// The user interrupted.
+    Interrupted,
+}
+
+/// What stops a replay with an error. A failing turn does not: it is a row.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    /// A row could not be kept.
+    #[error("the replay stopped after turn {turn} of conversation {conversation_id:?}: {source:#}")]
+    Row {
+        /// The conversation.
+        conversation_id: String,
+        /// The turn.
+        turn: u32,
+        /// Why.
+        source: anyhow::Error,
+    },
+    /// A repeated turn failed in the engine.
+    #[error("self-check of turn {turn} of conversation {conversation_id:?}: {source}")]
+    SelfCheck {
+        /// The conversation.
+        conversation_id: String,
+        /// The turn.
+        turn: u32,
+        /// Why.
+        source: crate::engine::EngineError,
+    },
+}
+
+/// Everything a replay works with.
+pub struct Replay<'a> {
+    /// Plan.
+    pub settings: Settings<'a>,
+    /// Prompts and replies.
+    pub chat: &'a mut dyn Chat,
+    /// Model.
+    pub engine: &'a mut dyn Engine,
+    /// Time.
+    pub clock: &'a dyn Clock,
+    /// The user's wish to stop.
+    pub interrupt: &'a Interrupt,
+    /// Rows and progress.
+    pub observer: &'a mut dyn Observer,
+}
+
+impl Replay<'_> {
+    /// Replays the selected turns of `data`.
+    ///
+    /// # Errors
+    /// See [`ReplayError`].
+    ///
+    /// # Panics
+    /// If the selection is not one entry per conversation: the plan makes it so.
+    pub fn run(&mut self, data: &Dataset) -> Result<Ending, ReplayError> {
+        assert_eq!(self.settings.selection.len(), data.conversations.len());
+        let start = self.clock.now();
+        let mut issued = 0u32;
+        for (conversation, facts) in data.conversations.iter().zip(self.settings.selection) {
+            self.engine.forget();
+            let mut failed: Option<TurnRecord> = None;
+            for index in 0..facts.selected as usize {
+                let turn = conversation.turns[index].turn;
+                if let Some(cause) = &failed {
+                    let reason = format!("turn {} ended as {}", cause.turn, cause.state);
+                    self.write(&TurnRecord::skipped(conversation.id.clone(), turn, reason))?;
+                    continue;
+                }
+                if self.interrupt.requested() {
+                    return Ok(Ending::Interrupted);
+                }
+                if self.settings.time_cap.is_some_and(|cap| self.clock.now() - start >= cap) {
+                    return Ok(Ending::TimeCap);
+                }
+                self.observer.started(&conversation.id, turn);
+                let mut record = self.turn(conversation, index);
+                if record.stop_reason == Some(StopReason::Interrupted) {
+                    return Ok(Ending::Interrupted);
+                }
+                issued += 1;
+                if record.state.is_completed() && self.settings.self_check.is_some_and(|k| issued.is_multiple_of(k)) {
+                    record.self_check = Some(self.self_check(&record)?);
+                }
+                self.write(&record)?;
+                if record.state.is_failed() {
+                    failed = Some(record);
+                }
+            }
+        }
+        Ok(Ending::Finished)
+    }
+
+    fn write(&mut self, record: &TurnRecord) -> Result<(), ReplayError> {
+        self.observer.ended(record).map_err(|source| ReplayError::Row {
+            conversation_id: record.conversation_id.clone(),
+            turn: record.turn,
+            source,
+        })
+    }
+
+    /// Issues one turn; whatever happens becomes a record.
+    fn turn(&mut self, conversation: &Conversation, index: usize) -> TurnRecord {
+        let mut clocked = Clocked::start(self.clock);
+        let issue = Issue {
+            conversation,
+            index,
+            settings: &self.settings,
+            cancel: self.interrupt.urgent(),
+        };
+        let outcome = issue.run(self.chat, self.engine, self.clock, &mut clocked);
+        issue.record(self.chat, outcome, clocked)
+    }
+
+    /// Repeats the turn just recorded from an empty cache. The unsplit repeat comes first because only the other
+    /// leaves the engine as the turn left it.
+    fn self_check(&mut self, record: &TurnRecord) -> Result<SelfCheck, ReplayError> {
+        let failed = |source| ReplayError::SelfCheck {
+            conversation_id: record.conversation_id.clone(),
+            turn: record.turn,
+            source,
+        };
+        let user_starts = if self.settings.user_starts {
+            self.chat.user_starts()
+        } else {
+            Vec::new()
+        };
+        let format = self.chat.format();
+        let request = TurnRequest {
+            prompt: self.chat.ids(),
+            reusable: self.chat.reusable(),
+            user_starts: &user_starts,
+            format: format.as_ref(),
+            max_new_tokens: self.settings.max_new_tokens,
+            deadline: None,
+            cancel: None,
+        };
+        let unsplit = self.engine.repeat(&request, false).map_err(failed)?.output;
+        let same = self.engine.repeat(&request, true).map_err(failed)?.output;
+        let first_difference = (same != record.output_ids).then(|| {
+            let common = crate::chat::prefix::common_prefix(&same, &record.output_ids);
+            common.min(record.output_ids.len().saturating_sub(1))
+        });
+        Ok(SelfCheck {
+            equal: first_difference.is_none(),
+            first_difference,
+            unsplit_equal: Some(unsplit == record.output_ids),
+        })
+    }
+}
