@@ -38,15 +38,22 @@ impl<R: Read> Cursor<R> {
         self.len
     }
 
-    /// Fails unless `count` things of at least `each` bytes can follow here.
+    /// Fails unless `count` things of at least `each` bytes can follow here, as the field at
+    /// byte `field_at` says.
     ///
     /// Everything that allocates calls this first: memory stays below what the file can fill.
-    pub(crate) fn expect(&self, count: u64, each: u64, place: Place) -> Result<(), Fault> {
+    pub(crate) fn expect(
+        &self,
+        count: u64,
+        each: u64,
+        field_at: u64,
+        place: Place,
+    ) -> Result<(), Fault> {
         let needs = count.checked_mul(each).filter(|&bytes| bytes <= MAX_HEADER);
         let Some(needs) = needs else {
             return Err(Fault::Absurd {
                 field: place.to_string(),
-                offset: self.offset,
+                offset: field_at,
                 found: count,
                 limit: MAX_HEADER / each.max(1),
             });
@@ -54,7 +61,7 @@ impl<R: Read> Cursor<R> {
         if needs > self.len - self.offset {
             return Err(Fault::TruncatedHeader {
                 field: place.to_string(),
-                offset: self.offset,
+                offset: field_at,
                 needs,
                 expected: self.offset + needs,
                 actual: self.len,
@@ -62,7 +69,8 @@ impl<R: Read> Cursor<R> {
         }
         if self.offset + needs > MAX_HEADER {
             return Err(Fault::HeaderTooLarge {
-                offset: self.offset,
+                field: place.to_string(),
+                offset: field_at,
                 limit: MAX_HEADER,
             });
         }
@@ -87,7 +95,7 @@ impl<R: Read> Cursor<R> {
 
     /// The next `N` bytes.
     pub(crate) fn bytes<const N: usize>(&mut self, place: Place) -> Result<[u8; N], Fault> {
-        self.expect(1, N as u64, place)?;
+        self.expect(1, N as u64, self.offset, place)?;
         let mut bytes = [0; N];
         self.reader.read_exact(&mut bytes)?;
         self.offset += N as u64;
@@ -104,8 +112,9 @@ impl<R: Read> Cursor<R> {
 
     /// A count of things of at least `each` bytes, checked against the rest of the file.
     pub(crate) fn count(&mut self, each: u64, place: Place) -> Result<usize, Fault> {
+        let at = self.offset;
         let count = self.u64(place)?;
-        self.expect(count, each, place)?;
+        self.expect(count, each, at, place)?;
         // At most MAX_HEADER, so that it fits on every target.
         Ok(count as usize)
     }
@@ -126,9 +135,9 @@ impl<R: Read> Cursor<R> {
         }
     }
 
-    /// `count` strings, each a length and bytes (not necessarily UTF-8).
+    /// `count` strings, each a length and bytes (not necessarily UTF-8). The caller has held
+    /// `count` against the file's size.
     pub(crate) fn strings(&mut self, count: usize, key: &str) -> Result<Strings, Fault> {
-        self.expect(count as u64, 8, Place::Value(key))?;
         let mut strings = Strings::with_capacity(count);
         for n in 0..count {
             let len = self.count(1, Place::Element(key, n))?;
@@ -139,14 +148,12 @@ impl<R: Read> Cursor<R> {
         Ok(strings)
     }
 
-    /// `count` numbers of `N` bytes each.
+    /// `count` numbers of `N` bytes each. The caller has held `count` against the file's size.
     pub(crate) fn numbers<T, const N: usize>(
         &mut self,
         count: usize,
-        key: &str,
         decode: fn([u8; N]) -> T,
     ) -> Result<Vec<T>, Fault> {
-        self.expect(count as u64, N as u64, Place::Value(key))?;
         let mut numbers = Vec::with_capacity(count);
         let mut bytes = [0; N];
         for _ in 0..count {

@@ -74,7 +74,7 @@ pub enum Fault {
     #[error(
         "truncated: the file ends inside its header: byte {offset}, {field}: needs {needs} bytes, \
          {} remain; expected size at least {expected} bytes, actual {actual}; fetch the file again",
-        actual.saturating_sub(*offset)
+        (actual + needs).saturating_sub(*expected)
     )]
     TruncatedHeader {
         field: String,
@@ -109,10 +109,14 @@ pub enum Fault {
         limit: u64,
     },
     #[error(
-        "byte {offset}: the header exceeds {limit} bytes, expected far less (the header of a 27B \
+        "byte {offset}, {field}: the header exceeds {limit} bytes, expected far less (the header of a 27B \
          model has 11 MB); the header is damaged: fetch the file again and compare its checksum"
     )]
-    HeaderTooLarge { offset: u64, limit: u64 },
+    HeaderTooLarge {
+        field: String,
+        offset: u64,
+        limit: u64,
+    },
     #[error(
         "byte {offset}, {field}: found {found}, expected {expected}; the header is damaged or its \
          writer faulty: fetch or convert the model again"

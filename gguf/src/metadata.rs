@@ -162,7 +162,7 @@ pub(crate) fn capped_count<R: Read>(
             limit,
         });
     }
-    cursor.expect(found, each, place)?;
+    cursor.expect(found, each, offset, place)?;
     Ok(found as usize)
 }
 
@@ -237,20 +237,20 @@ fn read_array<R: Read>(c: &mut Cursor<R>, key: &str) -> Result<Array, Fault> {
     let kind = read_type(c, key)?;
     let count = c.count(kind.min_bytes(), Place::Value(key))?;
     Ok(match kind {
-        ValueType::U8 => Array::U8(c.numbers(count, key, u8::from_le_bytes)?),
-        ValueType::I8 => Array::I8(c.numbers(count, key, i8::from_le_bytes)?),
-        ValueType::U16 => Array::U16(c.numbers(count, key, u16::from_le_bytes)?),
-        ValueType::I16 => Array::I16(c.numbers(count, key, i16::from_le_bytes)?),
-        ValueType::U32 => Array::U32(c.numbers(count, key, u32::from_le_bytes)?),
-        ValueType::I32 => Array::I32(c.numbers(count, key, i32::from_le_bytes)?),
-        ValueType::F32 => Array::F32(c.numbers(count, key, f32::from_le_bytes)?),
-        ValueType::U64 => Array::U64(c.numbers(count, key, u64::from_le_bytes)?),
-        ValueType::I64 => Array::I64(c.numbers(count, key, i64::from_le_bytes)?),
-        ValueType::F64 => Array::F64(c.numbers(count, key, f64::from_le_bytes)?),
+        ValueType::U8 => Array::U8(c.numbers(count, u8::from_le_bytes)?),
+        ValueType::I8 => Array::I8(c.numbers(count, i8::from_le_bytes)?),
+        ValueType::U16 => Array::U16(c.numbers(count, u16::from_le_bytes)?),
+        ValueType::I16 => Array::I16(c.numbers(count, i16::from_le_bytes)?),
+        ValueType::U32 => Array::U32(c.numbers(count, u32::from_le_bytes)?),
+        ValueType::I32 => Array::I32(c.numbers(count, i32::from_le_bytes)?),
+        ValueType::F32 => Array::F32(c.numbers(count, f32::from_le_bytes)?),
+        ValueType::U64 => Array::U64(c.numbers(count, u64::from_le_bytes)?),
+        ValueType::I64 => Array::I64(c.numbers(count, i64::from_le_bytes)?),
+        ValueType::F64 => Array::F64(c.numbers(count, f64::from_le_bytes)?),
         ValueType::String => Array::String(c.strings(count, key)?),
         ValueType::Bool => {
             let start = c.offset();
-            let bytes = c.numbers(count, key, u8::from_le_bytes)?;
+            let bytes = c.numbers(count, u8::from_le_bytes)?;
             if let Some(n) = bytes.iter().position(|&b| b > 1) {
                 let back = c.offset() - start - n as u64;
                 return c.malformed(back, Place::Element(key, n), bytes[n], "a bool, 0 or 1");
