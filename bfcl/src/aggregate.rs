@@ -92,8 +92,9 @@ fn category_score(
             (samples > 0).then(|| stats::sum(weighted) / samples as f64)
         }
         Category::NonLive => {
-            let (simple, others): (Vec<Subset>, Vec<Subset>) =
-                present.into_iter().partition(|subset| subset.is_simple_group());
+            let (simple, others): (Vec<Subset>, Vec<Subset>) = present
+                .into_iter()
+                .partition(|subset| subset.is_simple_group());
             let simple: Vec<f64> = simple.iter().map(|subset| subsets[subset]).collect();
             let top: Vec<f64> = stats::mean(&simple)
                 .into_iter()
@@ -115,7 +116,10 @@ pub fn weights(category: Category, tallies: &BTreeMap<Subset, Tally>) -> BTreeMa
         .filter(|subset| tallies.get(subset).is_some_and(|tally| tally.total > 0))
         .collect();
     let samples: usize = present.iter().map(|subset| tallies[subset].total).sum();
-    let simple = present.iter().filter(|subset| subset.is_simple_group()).count();
+    let simple = present
+        .iter()
+        .filter(|subset| subset.is_simple_group())
+        .count();
     let groups = present.len() - simple + usize::from(simple > 0);
     present
         .iter()
@@ -147,10 +151,17 @@ mod tests {
             (Subset::SimpleJavascript, tally(10, 50)),
         ]);
         let breakdown = breakdown(&tallies, 550);
-        assert_eq!(stats::percent(breakdown.categories[&Category::NonLive]), 55.0);
+        assert_eq!(
+            stats::percent(breakdown.categories[&Category::NonLive]),
+            55.0
+        );
         assert_eq!(stats::percent(breakdown.overall), 80.0);
         let weights = weights(Category::NonLive, &tallies);
-        assert!(weights.values().all(|weight| (weight - 1.0 / 3.0).abs() < 1e-12));
+        assert!(
+            weights
+                .values()
+                .all(|weight| (weight - 1.0 / 3.0).abs() < 1e-12)
+        );
     }
 
     #[test]

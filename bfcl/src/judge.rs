@@ -111,10 +111,7 @@ impl Examined {
     }
 }
 
-fn judge_calls(
-    question: Question<'_>,
-    calls: Vec<extract::Call>,
-) -> Result<Judgement, Raised> {
+fn judge_calls(question: Question<'_>, calls: Vec<extract::Call>) -> Result<Judgement, Raised> {
     let Some(answer) = question.answer.filter(|answer| answer.is_truthy()) else {
         return Ok(match calls.is_empty() {
             true => Judgement::Right,

@@ -138,7 +138,11 @@ mod tests {
     #[test]
     fn words_have_numbers_of_every_kind_and_no_marks() {
         assert!(['_', 'é', '²', '½', '漢', 'Ⅷ'].into_iter().all(is_word));
-        assert!(['\u{301}', '\u{93E}', '‿', '-', ' '].into_iter().all(|c| !is_word(c)));
+        assert!(
+            ['\u{301}', '\u{93E}', '‿', '-', ' ']
+                .into_iter()
+                .all(|c| !is_word(c))
+        );
     }
 
     #[test]

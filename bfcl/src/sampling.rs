@@ -1,6 +1,6 @@
 //! Which samples are asked: the deterministic sampling of the reference, and the gate's 995.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +17,16 @@ pub const GATE_IDS_SHA256: &str =
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sampling {
-    /// The categories that are asked at all.
-    pub categories: Vec<Category>,
-    /// Percent of each subset by category, above 0 and at most 100; whole where absent.
+    /// The subsets that are asked at all.
+    pub subsets: Vec<Subset>,
+    /// Percent of each subset by category, above 0 and at most 100.
     pub percent: BTreeMap<Category, f64>,
+    /// Percent of the subsets whose category has no rate of its own; whole where absent.
+    pub other_percent: Option<f64>,
     /// Subsets of at most this many samples are taken whole.
     pub whole_up_to: Option<usize>,
+    /// At most this many samples in all.
+    pub max_samples: Option<usize>,
 }
 
 impl Sampling {
@@ -30,14 +34,35 @@ impl Sampling {
     /// up to 25 samples whole.
     pub fn gate() -> Sampling {
         Sampling {
-            categories: Category::ALL.to_vec(),
+            subsets: Category::ALL
+                .into_iter()
+                .flat_map(Category::subsets)
+                .collect(),
             percent: BTreeMap::from([
                 (Category::NonLive, 62.0),
                 (Category::Live, 10.0),
                 (Category::Hallucination, 10.0),
             ]),
+            other_percent: None,
             whole_up_to: Some(25),
+            max_samples: None,
         }
+    }
+
+    /// Every sample of every subset.
+    pub fn everything() -> Sampling {
+        Sampling {
+            subsets: Subset::ALL.to_vec(),
+            percent: BTreeMap::new(),
+            other_percent: None,
+            whole_up_to: None,
+            max_samples: None,
+        }
+    }
+
+    /// Whether any rate applies. Without one the reference keeps the order of its data frame.
+    fn applies(&self) -> bool {
+        !self.percent.is_empty() || self.other_percent.is_some() || self.whole_up_to.is_some()
     }
 
     /// How many of a subset's samples are taken: ⌊total · percent / 100⌋, at least one.
@@ -45,8 +70,10 @@ impl Sampling {
         if self.whole_up_to.is_some_and(|limit| total <= limit) {
             return total;
         }
-        let percent = subset.category().and_then(|it| self.percent.get(&it));
-        match percent {
+        let own = subset
+            .category()
+            .and_then(|it| self.percent.get(&it).copied());
+        match own.or(self.other_percent) {
             Some(percent) => ((total as f64 * percent / 100.0) as usize).clamp(1, total),
             None => total,
         }
@@ -65,26 +92,32 @@ impl Selection {
 
     /// Every sample, in the reference's order.
     pub fn all(dataset: &Dataset) -> Selection {
-        Selection((0..dataset.samples().len()).collect())
+        Selection::sampled(dataset, &Sampling::everything())
     }
 
-    /// The samples that a sampling takes. As in the reference, sampling puts the subsets in
+    /// The samples that a sampling takes. As in the reference, a rate puts the subsets in
     /// alphabetical order.
     pub fn sampled(dataset: &Dataset, sampling: &Sampling) -> Selection {
-        let mut by_subset: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (index, sample) in dataset.samples().iter().enumerate() {
-            let category = sample.subset().category();
-            if category.is_some_and(|category| sampling.categories.contains(&category)) {
-                by_subset.entry(sample.subset().name()).or_default().push(index);
-            }
+        let mut subsets = Subset::ALL.to_vec();
+        subsets.retain(|subset| sampling.subsets.contains(subset));
+        if sampling.applies() {
+            subsets.sort_by_key(|subset| subset.name());
         }
-        let taken = by_subset.into_iter().flat_map(|(name, mut indexes)| {
-            let subset = Subset::from_name(name);
-            let count = subset.map_or(0, |subset| sampling.count(subset, indexes.len()));
-            indexes.truncate(count);
-            indexes
-        });
-        Selection(taken.collect())
+        let mut by_subset: BTreeMap<Subset, Vec<usize>> = BTreeMap::new();
+        for (index, sample) in dataset.samples().iter().enumerate() {
+            by_subset.entry(sample.subset()).or_default().push(index);
+        }
+        let mut taken = Vec::new();
+        for subset in subsets {
+            let indexes = by_subset.remove(&subset).unwrap_or_default();
+            let count = match indexes.len() {
+                0 => 0,
+                total => sampling.count(subset, total),
+            };
+            taken.extend(indexes.into_iter().take(count));
+        }
+        taken.truncate(sampling.max_samples.unwrap_or(usize::MAX));
+        Selection(taken)
     }
 
     /// The places of the samples in [`Dataset::samples`].
@@ -116,7 +149,7 @@ pub fn check_gate_ids<'i>(
     if hex_sha256(listing.as_bytes()) != GATE_IDS_SHA256 {
         return Err("the data set does not hold the pinned list of gate ids".to_owned());
     }
-    let mut open: std::collections::HashSet<&str> = gate.into_iter().collect();
+    let mut open: HashSet<&str> = gate.into_iter().collect();
     let mut surplus = 0;
     for id in ids {
         surplus += usize::from(!open.remove(id));

@@ -16,7 +16,11 @@ pub fn sum(values: impl IntoIterator<Item = f64>) -> f64 {
         };
         total = next;
     }
-    if lost.is_finite() { total + lost } else { total }
+    if lost.is_finite() {
+        total + lost
+    } else {
+        total
+    }
 }
 
 /// `numpy.mean` of fewer than eight values: plain summation, one division. `None` of no values.

@@ -1,10 +1,12 @@
 //! The data set: samples, prompts, tools and expected answers, from files with pinned digests.
 
 mod error;
+mod locate;
 mod parse;
 mod pins;
 
 pub use error::DatasetError;
+pub use locate::{data_root, default_dir};
 pub use parse::parse_subset;
 pub use pins::{RELEASE, answer_file, data_file};
 
@@ -111,8 +113,8 @@ impl Dataset {
         Ok(Dataset::new(samples, files))
     }
 
-    /// A data set of samples from elsewhere. It can never pass the gate, whose ids and digests are
-    /// pinned.
+    /// A data set of samples from elsewhere, as [`parse_subset`] reads them. Its ids are unique as
+    /// long as no subset is given twice; of equal ids the last one is found by [`Dataset::sample`].
     pub fn from_samples(samples: Vec<Sample>) -> Dataset {
         Dataset::new(samples, Vec::new())
     }

@@ -40,12 +40,13 @@ pub fn parse_subset(
         if !ids.insert(id.clone()) {
             return Err(at(format!("the id {id:?} stands here a second time")));
         }
-        let answer = match subset.has_answers() {
-            true => Some(answers.remove(&id).ok_or_else(|| {
-                at(format!("{id:?} has no answer in {}", answer_file(subset)))
-            })?),
-            false => None,
-        };
+        let answer =
+            match subset.has_answers() {
+                true => Some(answers.remove(&id).ok_or_else(|| {
+                    at(format!("{id:?} has no answer in {}", answer_file(subset)))
+                })?),
+                false => None,
+            };
         samples.push(sample(subset, id, &row, answer).map_err(at)?);
     }
     match answers.into_iter().min_by_key(|(_, answer)| answer.line) {
@@ -92,7 +93,10 @@ fn validate_answer(calls: &Json) -> Result<(), String> {
         let call = call.as_object().ok_or("expected an object for each call")?;
         let mut entries = call.iter();
         let (Some((name, parameters)), None) = (entries.next(), entries.next()) else {
-            return Err(format!("expected one function per call, found {}", call.len()));
+            return Err(format!(
+                "expected one function per call, found {}",
+                call.len()
+            ));
         };
         let parameters = parameters
             .as_object()
@@ -119,7 +123,10 @@ fn sample(
     let names = function_names(functions, answer.is_some())?;
     if let Some(answer) = &answer {
         let calls = answer.calls.as_array().into_iter().flatten();
-        for name in calls.filter_map(Json::as_object).flat_map(|call| call.keys()) {
+        for name in calls
+            .filter_map(Json::as_object)
+            .flat_map(|call| call.keys())
+        {
             if !names.contains(&name.as_str()) {
                 return Err(format!("the answer calls {name:?}, which is not on offer"));
             }

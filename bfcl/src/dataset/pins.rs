@@ -132,7 +132,12 @@ mod tests {
         assert_eq!(PINS.each_ref().map(|pin| pin.subset), Subset::ALL);
         for pin in &PINS {
             assert_eq!(pin.answers.is_some(), pin.subset.has_answers());
-            assert!([Some(pin.data), pin.answers].iter().flatten().all(|sha| sha.len() == 64));
+            assert!(
+                [Some(pin.data), pin.answers]
+                    .iter()
+                    .flatten()
+                    .all(|sha| sha.len() == 64)
+            );
         }
         assert_eq!(PINS.iter().map(|pin| pin.samples).sum::<usize>(), 3641);
     }
