@@ -46,19 +46,34 @@ impl Gguf {
         let path = path.as_ref();
         let (header, part) = open_part(path)?;
         let split = SplitInfo::of(&header).map_err(|fault| OpenError::new(path, fault))?;
-        let mut model = Self {
+        let mut model = Self::of_part(header, part);
+        if let Some(split) = split {
+            model.add_parts(path, split)?;
+        }
+        model.by_name = model.index().map_err(|fault| OpenError::new(path, fault))?;
+        Ok(model)
+    }
+
+    /// A model in one file of `bytes` bytes whose header was read from elsewhere than a path.
+    ///
+    /// # Errors
+    /// When two tensors have one name (never for a header that [`Header::read`] returned).
+    pub fn from_header(header: Header, bytes: u64) -> Result<Self, Fault> {
+        let part = Part::of(&header, Path::new(""), bytes);
+        let mut model = Self::of_part(header, part);
+        model.by_name = model.index()?;
+        Ok(model)
+    }
+
+    fn of_part(header: Header, part: Part) -> Self {
+        Self {
             parts: vec![part],
             version: header.version,
             alignment: header.alignment,
             metadata: header.metadata,
             tensors: header.tensors,
             by_name: Vec::new(),
-        };
-        if let Some(split) = split {
-            model.add_parts(path, split)?;
         }
-        model.by_name = model.index().map_err(|fault| OpenError::new(path, fault))?;
-        Ok(model)
     }
 
     /// Opens parts 2 and up of a split model.
@@ -142,6 +157,18 @@ impl Gguf {
     }
 }
 
+impl Part {
+    fn of(header: &Header, path: &Path, bytes: u64) -> Self {
+        Self {
+            path: path.to_owned(),
+            bytes,
+            header_bytes: header.header_bytes,
+            data_start: header.data_start,
+            trailing_bytes: bytes.saturating_sub(header.data_end),
+        }
+    }
+}
+
 fn open_part(path: &Path) -> Result<(Header, Part), OpenError> {
     read_part(path).map_err(|fault| OpenError::new(path, fault))
 }
@@ -162,13 +189,7 @@ fn read_part(path: &Path) -> Result<(Header, Part), Fault> {
     let bytes = file.metadata()?.len();
     let header = Header::read(&mut file, bytes)?;
     refuse_joined(&mut file, header.data_end, bytes)?;
-    let part = Part {
-        path: path.to_owned(),
-        bytes,
-        header_bytes: header.header_bytes,
-        data_start: header.data_start,
-        trailing_bytes: bytes - header.data_end,
-    };
+    let part = Part::of(&header, path, bytes);
     Ok((header, part))
 }
 

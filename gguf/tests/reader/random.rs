@@ -30,11 +30,9 @@ fn ask(model: &Gguf) {
     let _ = gguf::template::tool_template(model.metadata());
 }
 
-/// Opens the bytes as a file.
 fn open(bytes: &[u8]) -> Option<Gguf> {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), bytes).unwrap();
-    Gguf::open(file.path()).ok()
+    let model = |header| Gguf::from_header(header, bytes.len() as u64);
+    read(bytes).and_then(model).ok()
 }
 
 proptest! {
