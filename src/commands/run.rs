@@ -7,7 +7,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use gguf::Gguf;
 
 use super::progress::Progress;
 use super::{dataset, model, print};

@@ -1,0 +1,372 @@
+//! The replay on a scripted engine and a manual clock: every figure below is computed by hand.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::chat::{ChatError, Reply, ReplyFormat, Token};
+use crate::clock::ManualClock;
+use crate::conversation::{SAMPLE, SAMPLE_NAME, parse};
+use crate::engine::scripted::{ScriptedEnd, ScriptedEngine, ScriptedTurn};
+use crate::metrics::{RunFacts, Summary};
+use crate::record::TurnState;
+
+const MS: Nanos = 1_000_000;
+
+/// Prompts of given lengths; rendering takes 1 ms, tokenizing 2 ms, parsing 3 ms.
+struct TableChat {
+    clock: ManualClock,
+    lengths: Vec<usize>,
+    next: usize,
+    ids: Vec<Token>,
+}
+
+impl Chat for TableChat {
+    fn messages(&mut self, _: &Conversation, _: usize) -> String {
+        String::new()
+    }
+
+    fn render(&mut self, _: &Conversation, index: usize, _: &str) -> Result<(), ChatError> {
+        self.clock.advance(MS);
+        if index == 0 {
+            self.ids.clear();
+        }
+        Ok(())
+    }
+
+    fn tokenize(&mut self) -> Result<usize, ChatError> {
+        self.clock.advance(2 * MS);
+        let length = self.lengths[self.next];
+        self.next += 1;
+        let known = self.ids.len().saturating_sub(3);
+        self.ids = (0..length as Token).collect();
+        Ok(length - known)
+    }
+
+    fn ids(&self) -> &[Token] {
+        &self.ids
+    }
+
+    fn reusable(&self) -> usize {
+        self.ids.len() - 3
+    }
+
+    fn user_starts(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    fn format(&self) -> Option<Arc<ReplyFormat>> {
+        None
+    }
+
+    fn seal(&mut self) -> String {
+        "0".repeat(64)
+    }
+
+    fn text(&self, output: &[Token]) -> String {
+        format!("{output:?}")
+    }
+
+    fn parse(&self, _: &str) -> Result<Reply, ChatError> {
+        self.clock.advance(3 * MS);
+        Ok(Reply::default())
+    }
+
+    fn first_delta(&self, output: &[Token]) -> Option<usize> {
+        (!output.is_empty()).then_some(0)
+    }
+}
+
+struct Rows {
+    rows: Vec<TurnRecord>,
+    fail_at: Option<usize>,
+    interrupt_at: Option<(usize, Interrupt)>,
+}
+
+impl Observer for Rows {
+    fn started(&mut self, _: &str, _: u32) {
+        if let Some((at, interrupt)) = &self.interrupt_at
+            && *at == self.rows.len()
+        {
+            interrupt.request();
+        }
+    }
+
+    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<()> {
+        if self.fail_at == Some(self.rows.len()) {
+            anyhow::bail!("no space left on device");
+        }
+        self.rows.push(record.clone());
+        Ok(())
+    }
+}
+
+/// A replay of the sample's first conversation (5 turns), with what differs from the ordinary case.
+struct Case {
+    lengths: Vec<usize>,
+    script: Vec<ScriptedTurn>,
+    max_new_tokens: usize,
+    timeout: Option<Nanos>,
+    time_cap: Option<Nanos>,
+    self_check: Option<u32>,
+    repeat_output: Option<Vec<Token>>,
+    fail_at: Option<usize>,
+    interrupt_at: Option<(usize, usize)>,
+}
+
+fn case(script: Vec<ScriptedTurn>) -> Case {
+    Case {
+        lengths: vec![100, 150, 200, 250, 300],
+        script,
+        max_new_tokens: 16,
+        timeout: None,
+        time_cap: None,
+        self_check: None,
+        repeat_output: None,
+        fail_at: None,
+        interrupt_at: None,
+    }
+}
+
+struct Ran {
+    rows: Vec<TurnRecord>,
+    ending: Result<Ending, ReplayError>,
+    summary: Summary,
+}
+
+impl Case {
+    fn run(self) -> Ran {
+        let clock = ManualClock::new();
+        let data = parse(SAMPLE, SAMPLE_NAME).expect("the sample is valid");
+        let selection: Vec<ConversationFacts> = data
+            .conversations
+            .iter()
+            .enumerate()
+            .map(|(i, c)| ConversationFacts {
+                conversation_id: c.id.clone(),
+                turns: c.turns.len() as u32,
+                selected: if i == 0 { 5 } else { 0 },
+            })
+            .collect();
+        let interrupt = Interrupt::default();
+        for _ in 0..self.interrupt_at.map_or(0, |(_, times)| times - 1) {
+            interrupt.request();
+        }
+        let mut rows = Rows {
+            rows: Vec::new(),
+            fail_at: self.fail_at,
+            interrupt_at: self.interrupt_at.map(|(at, _)| (at, interrupt.clone())),
+        };
+        let mut engine = ScriptedEngine::new(clock.clone(), 310, self.script);
+        engine.repeat_output = self.repeat_output;
+        let mut chat = TableChat {
+            clock: clock.clone(),
+            lengths: self.lengths,
+            next: 0,
+            ids: Vec::new(),
+        };
+        let ending = Replay {
+            settings: Settings {
+                selection: &selection,
+                max_new_tokens: self.max_new_tokens,
+                turn_timeout: self.timeout,
+                time_cap: self.time_cap,
+                self_check: self.self_check,
+                user_starts: false,
+            },
+            chat: &mut chat,
+            engine: &mut engine,
+            clock: &clock,
+            interrupt: &interrupt,
+            observer: &mut rows,
+        }
+        .run(&data);
+        let facts = RunFacts {
+            conversations: selection,
+            finished: matches!(ending, Ok(Ending::Finished)),
+            context_tokens: 310,
+            ..RunFacts::default()
+        };
+        let summary = Summary::compute(&rows.rows, &facts).expect("states add up");
+        assert_eq!(summary.turns.sum, 11, "every client turn of the data set has one state");
+        Ran {
+            rows: rows.rows,
+            ending,
+            summary,
+        }
+    }
+}
+
+/// `prefill` ms, then one token per entry of `gaps` ms.
+fn turn(prefill: Nanos, gaps: &[Nanos]) -> ScriptedTurn {
+    ScriptedTurn {
+        prefill: prefill * MS,
+        steps: gaps
+            .iter()
+            .enumerate()
+            .map(|(i, g)| (g * MS, vec![i as Token]))
+            .collect(),
+        end: ScriptedEnd::EndOfGeneration,
+    }
+}
+
+fn five(first: ScriptedTurn) -> Vec<ScriptedTurn> {
+    let mut script = vec![first];
+    script.resize_with(5, || turn(10, &[1, 1]));
+    script
+}
+
+fn states(rows: &[TurnRecord]) -> Vec<TurnState> {
+    rows.iter().map(|r| r.state).collect()
+}
+
+#[test]
+fn latencies_are_the_hand_computed_ones() {
+    // 1 render + 2 tokenize + 40 prefill + 5 first token = 48 ms; + 10 + 12 = 70 ms last token; + 3 parse = 73 ms.
+    let ran = case(five(turn(40, &[5, 10, 12]))).run();
+    let row = &ran.rows[0];
+    assert_eq!(row.ttft_ns, Some(48 * MS));
+    assert_eq!(row.token_ns, [48 * MS, 58 * MS, 70 * MS]);
+    assert_eq!(row.latency_ns, Some(73 * MS));
+    assert_eq!(crate::metrics::tpot_ns(row), Some(11.0 * MS as f64));
+    assert_eq!(row.driver_ns, Some(2 * MS), "tokenizing is ours, all else is llama.cpp's");
+    let phases = row.phases_ns.expect("phases of an issued turn");
+    assert_eq!((phases.render, phases.tokenize, phases.prefill, phases.parse), (MS, 2 * MS, 40 * MS, 3 * MS));
+    assert_eq!((row.prompt_tokens, row.evaluated_tokens, row.ideal_tokens), (Some(100), Some(100), Some(100)));
+    let next = &ran.rows[1];
+    assert_eq!((next.reused_tokens, next.evaluated_tokens, next.ideal_tokens), (Some(97), Some(53), Some(53)));
+    assert_eq!(next.started_ns, Some(73 * MS));
+}
+
+#[test]
+fn percentiles_are_the_hand_computed_ones() {
+    // Latencies 1+2+p+1+3 = p+7 ms for prefills 13, 23, 33, 43, 53.
+    let ran = case([13, 23, 33, 43, 53].map(|p| turn(p, &[1])).to_vec()).run();
+    assert_eq!(ran.ending.expect("no error"), Ending::Finished);
+    let series = ran.summary.latency_ns;
+    let ms = |x: f64| x * MS as f64;
+    assert_eq!(series.mean, Some(ms(40.0)));
+    assert_eq!((series.min, series.p50, series.max), (Some(ms(20.0)), Some(ms(40.0)), Some(ms(60.0))));
+    // lower rule: index floor(0.9 * 4) = 3.
+    assert_eq!(series.p90, Some(ms(50.0)));
+    assert!(ran.summary.valid && ran.summary.complete);
+}
+
+#[test]
+fn t4_07_outputs_of_zero_one_and_two_tokens() {
+    let mut script = five(turn(5, &[]));
+    script[1] = turn(5, &[1]);
+    script[2] = turn(5, &[1, 4]);
+    let ran = case(script).run();
+    let tpot: Vec<_> = ran.rows.iter().map(crate::metrics::tpot_ns).collect();
+    assert_eq!(tpot[..3], [None, None, Some(4.0 * MS as f64)]);
+    assert_eq!((ran.rows[0].ttft_ns, ran.rows[0].output_tokens), (None, Some(0)));
+    assert_eq!(ran.rows[0].state, TurnState::Completed);
+    assert_eq!(ran.summary.ttft_ns.count, 4);
+    let text = serde_json::to_string(&ran.summary).expect("the summary is JSON");
+    assert!(!text.contains("NaN"));
+}
+
+#[test]
+fn t2_08_a_prompt_beyond_the_context_is_decided_before_decoding() {
+    let mut c = case(five(turn(10, &[1])));
+    c.lengths[2] = 310;
+    let ran = c.run();
+    use TurnState::{Completed, FailedOverflow, Skipped};
+    assert_eq!(states(&ran.rows), [Completed, Completed, FailedOverflow, Skipped, Skipped]);
+    let failed = &ran.rows[2];
+    let reason = failed.reason.as_deref().expect("a reason");
+    assert!(reason.contains("310 tokens") && reason.contains("context 310"), "{reason}");
+    assert_eq!(failed.prompt_tokens, Some(310));
+    assert_eq!((failed.decode_calls, failed.latency_ns), (None, None));
+    assert!(!ran.summary.valid && ran.summary.complete);
+    assert_eq!(ran.rows[3].reason.as_deref(), Some("turn 5 ended as failed_overflow"));
+}
+
+#[test]
+fn generation_ends_at_the_context_and_at_the_limit() {
+    let mut c = case(five(turn(10, &[1; 40])));
+    c.lengths = vec![306, 306, 306, 306, 306];
+    c.script = vec![turn(10, &[1; 40]); 5];
+    let ran = c.run();
+    assert_eq!(ran.rows[0].state, TurnState::CompletedContext);
+    assert_eq!(ran.rows[0].output_tokens, Some(4), "context 310 - prompt 306");
+    let ran = case(vec![turn(10, &[1; 40]); 5]).run();
+    assert_eq!(ran.rows[0].state, TurnState::CompletedLength);
+    assert_eq!(ran.rows[0].output_tokens, Some(16));
+    assert!(ran.summary.valid, "a length stop is complete, as in the reference");
+}
+
+#[test]
+fn a_deadline_fails_the_turn_and_skips_the_rest() {
+    let mut c = case(five(turn(10, &[10, 10, 10, 10])));
+    c.timeout = Some(35 * MS);
+    let ran = c.run();
+    assert_eq!(ran.rows[0].state, TurnState::FailedTimeout);
+    assert_eq!(ran.rows[0].output_tokens, Some(2), "tokens at 23 and 33 ms; 43 ms is past the deadline");
+    assert_eq!(states(&ran.rows)[1..], [TurnState::Skipped; 4]);
+    assert!(!ran.summary.valid);
+}
+
+#[test]
+fn an_engine_error_in_the_middle_is_a_row() {
+    let mut script = five(turn(10, &[1]));
+    script[1].end = ScriptedEnd::Error("device lost".to_owned());
+    let ran = case(script).run();
+    assert_eq!(ran.rows[1].state, TurnState::FailedError);
+    assert_eq!(ran.rows[1].reason.as_deref(), Some("device lost"));
+    assert_eq!(ran.rows[1].stop_reason, Some(StopReason::Error));
+    assert_eq!(states(&ran.rows)[2..], [TurnState::Skipped; 3]);
+}
+
+#[test]
+fn one_interrupt_finishes_the_turn_and_two_drop_it() {
+    let mut c = case(five(turn(10, &[1])));
+    c.interrupt_at = Some((2, 1));
+    let ran = c.run();
+    assert_eq!(ran.ending.expect("no error"), Ending::Interrupted);
+    assert_eq!(ran.rows.len(), 3);
+    assert_eq!((ran.summary.turns.not_issued, ran.summary.complete, ran.summary.valid), (2, false, false));
+    let mut c = case(five(turn(10, &[1, 1, 1])));
+    c.interrupt_at = Some((0, 2));
+    let ran = c.run();
+    assert_eq!(ran.rows.len(), 0);
+    assert_eq!(ran.summary.turns.not_issued, 5);
+}
+
+#[test]
+fn a_time_cap_stops_issuing() {
+    let mut c = case(vec![turn(10, &[1]); 5]);
+    // Each turn takes 1 + 2 + 10 + 1 + 3 = 17 ms; at 34 ms two have ended.
+    c.time_cap = Some(34 * MS);
+    let ran = c.run();
+    assert_eq!(ran.ending.expect("no error"), Ending::TimeCap);
+    assert_eq!((ran.rows.len(), ran.summary.turns.not_issued), (2, 3));
+    assert!(!ran.summary.complete);
+}
+
+#[test]
+fn a_row_that_cannot_be_kept_stops_the_run() {
+    let mut c = case(five(turn(10, &[1])));
+    c.fail_at = Some(1);
+    let ran = c.run();
+    let error = ran.ending.expect_err("the disk is full").to_string();
+    assert!(error.contains("turn 3") && error.contains("no space left"), "{error}");
+    assert_eq!(ran.rows.len(), 1);
+}
+
+#[test]
+fn t2_01_a_repeat_that_differs_is_recorded_with_its_place() {
+    let mut c = case(vec![turn(10, &[1, 1, 1]); 5]);
+    c.self_check = Some(2);
+    let ran = c.run();
+    let checked: Vec<bool> = ran.rows.iter().map(|r| r.self_check.is_some()).collect();
+    assert_eq!(checked, [false, true, false, true, false]);
+    assert!(ran.summary.valid);
+    let mut c = case(vec![turn(10, &[1, 1, 1]); 5]);
+    c.self_check = Some(5);
+    c.repeat_output = Some(vec![0, 9, 2]);
+    let ran = c.run();
+    let check = ran.rows[4].self_check.expect("the fifth turn was repeated");
+    assert_eq!((check.equal, check.first_difference), (false, Some(1)));
+    assert!(!ran.summary.valid, "a run whose repeats differ proves nothing");
+}

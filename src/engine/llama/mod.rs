@@ -1,6 +1,6 @@
 //! llama.cpp in this process. The only module tree that names `llama_cpp_2`.
 
-mod argmax;
+mod ranking;
 mod context;
 mod device;
 mod log;

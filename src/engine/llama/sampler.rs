@@ -13,8 +13,8 @@ use llama_cpp_2::token::data::LlamaTokenData;
 use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 
 use super::super::EngineError;
-use super::argmax::{argmax, largest};
 use super::model::LoadedModel;
+use super::ranking::Ranking;
 use crate::chat::format::Trigger;
 use crate::chat::{ReplyFormat, Token, Vocab};
 use crate::clock::{Clock, Nanos};
@@ -32,6 +32,7 @@ pub struct Sampler {
     thinking: Option<Thinking>,
     generation_prompt: Vec<Token>,
     one: LlamaTokenDataArray,
+    ranking: Ranking,
     /// Time spent in llama.cpp since the turn's start, ns.
     pub inside: Nanos,
 }
@@ -47,6 +48,7 @@ impl Sampler {
             thinking: None,
             generation_prompt: Vec::new(),
             one: LlamaTokenDataArray::new(vec![LlamaTokenData::new(LlamaToken(0), 1.0, 0.0)], false),
+            ranking: Ranking::default(),
             inside: 0,
         };
         if let Some(format) = format {
@@ -91,13 +93,17 @@ impl Sampler {
 
     /// The next token for `logits`; `position` is for the error only.
     pub fn pick(&mut self, logits: &[f32], position: usize, clock: &dyn Clock) -> Result<Token, EngineError> {
-        let best = argmax(logits).ok_or(EngineError::Logits { position })?;
-        if !self.grammar_binds() || self.allows(best, clock) {
-            return Ok(id(best));
+        let mut candidate = self.ranking.first(logits).ok_or(EngineError::Logits { position })?;
+        if !self.grammar_binds() {
+            return Ok(id(candidate));
         }
-        for candidate in largest(logits, PROBES).into_iter().skip(1) {
+        for _ in 0..PROBES {
             if self.allows(candidate, clock) {
                 return Ok(id(candidate));
+            }
+            match self.ranking.next(logits, candidate) {
+                Some(next) => candidate = next,
+                None => break,
             }
         }
         self.mask_all(logits, position, clock)
@@ -126,7 +132,8 @@ impl Sampler {
         grammar.apply(&mut all);
         self.inside += clock.now() - begin;
         let masked: Vec<f32> = all.data.iter().map(LlamaTokenData::logit).collect();
-        argmax(&masked)
+        self.ranking
+            .first(&masked)
             .map(|i| all.data[i].id().0)
             .ok_or_else(|| EngineError::Grammar(format!("no token is allowed after position {position}")))
     }
