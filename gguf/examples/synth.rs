@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err(USAGE.into()),
     };
     let out = args.next().ok_or(USAGE)?;
-    let mut spec = Spec{shape,mtp:false,vocab:Vocab::new(vec!["a".into()],vec![1],vec![]).unwrap(),template:String::new(),seed:1,context_length:262144};
+    let mut spec = Spec::builtin(shape)?;
     while let Some(option) = args.next() {
         let mut value = || args.next().ok_or(USAGE);
         match option.as_str() {
