@@ -11,6 +11,7 @@ pub mod commands;
 pub mod conversation;
 pub mod engine;
 pub mod exit;
+pub mod machine;
 pub mod metrics;
 pub mod output;
 pub mod plan;

@@ -12,6 +12,7 @@ use crate::clock::Nanos;
 use crate::conversation::{Dataset, SAMPLE_NAME};
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{ContextSettings, LLAMA_BUILD, LLAMA_CRATES};
+use crate::machine::identity::FileIdentity;
 use crate::metrics::{ConversationFacts, Deviation};
 
 /// The locked settings of MLPerf Inference v6.1, Edge, agentic (`../shared/RULES.md`, "Fixed").
@@ -74,7 +75,7 @@ pub struct Program {
 #[serde(deny_unknown_fields)]
 pub struct ModelPlan {
     /// All parts in order, with their digests.
-    pub files: Vec<ModelFile>,
+    pub files: Vec<FileIdentity>,
     /// `general.architecture`.
     pub architecture: String,
     /// `general.name`, where given.
@@ -83,18 +84,6 @@ pub struct ModelPlan {
     pub shape: String,
     /// SHA-256 of the chat template.
     pub template_sha256: Option<String>,
-}
-
-/// One file of a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ModelFile {
-    /// File name, without its directory.
-    pub name: String,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// SHA-256, lower-case hexadecimal.
-    pub sha256: String,
 }
 
 /// The data set of a run.

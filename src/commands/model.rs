@@ -1,16 +1,22 @@
 //! From a model path to a loaded model with its chat template, each step refusing with a reason.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use anyhow::anyhow;
-use gguf::Gguf;
+use gguf::{Facts, Gguf};
 use indicatif::{ProgressBar, ProgressStyle};
+use sha2::{Digest, Sha256};
 
+use crate::chat::dialogue::hex;
 use crate::chat::{ChatError, ChatTemplate, prefix};
-use crate::engine::llama::{LoadedModel, ModelSettings};
+use crate::engine::llama::{FlashAttention, LoadedModel, ModelSettings};
 use crate::exit::{Classify, Exit, Failure};
+use crate::machine::identity::identify;
+use crate::machine::memory::{self, MemoryPlan};
+use crate::machine::{Device, host_memory_available};
+use crate::plan::{EnginePlan, ModelPlan};
 
 /// Validates the file's header, all parts included.
 pub fn open(path: &Path) -> Result<Gguf, Failure> {
@@ -19,7 +25,11 @@ pub fn open(path: &Path) -> Result<Gguf, Failure> {
 
 /// Loads a model that [`open`] has validated.
 pub fn load(path: &Path, settings: &ModelSettings) -> Result<LoadedModel, Failure> {
-    let bar = load_bar(settings);
+    let bar = if settings.vocab_only {
+        ProgressBar::hidden()
+    } else {
+        bar("loading model {bar:40} {percent}%", 100)
+    };
     let shown = Arc::new(Mutex::new(bar.clone()));
     let progress = move |fraction: f32| {
         if let Ok(bar) = shown.lock() {
@@ -31,12 +41,12 @@ pub fn load(path: &Path, settings: &ModelSettings) -> Result<LoadedModel, Failur
     Ok(model)
 }
 
-fn load_bar(settings: &ModelSettings) -> ProgressBar {
-    if settings.vocab_only || !std::io::stderr().is_terminal() {
+/// A progress bar on a terminal, nothing elsewhere.
+fn bar(template: &str, length: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("loading model {bar:40} {percent}%").expect("a valid template");
-    ProgressBar::new(100).with_style(style)
+    ProgressBar::new(length).with_style(ProgressStyle::with_template(template).expect("a valid template"))
 }
 
 /// The chat template of a model, refused where it has none or renders no tools, and the number of tokens at a
@@ -53,12 +63,67 @@ pub fn template(model: &LoadedModel, path: &Path) -> Result<(ChatTemplate, usize
     Ok((template, held_back))
 }
 
-/// What the plan says about the model; hashes its files.
-pub fn describe(gguf: &Gguf, _: &mut dyn FnMut(u64, u64)) -> Result<crate::plan::ModelPlan, Failure> {
-    let facts = gguf::Facts::of(gguf).bad_input()?;
-    Ok(crate::plan::ModelPlan { files: vec![], architecture: facts.architecture.clone(), name: facts.name.clone(), shape: format!("{} blocks of width {}", facts.trunk(), facts.embedding_length.unwrap_or(0)), template_sha256: None })
+/// What the plan says about the model; hashes its files, unless that was done before.
+pub fn describe(gguf: &Gguf) -> Result<ModelPlan, Failure> {
+    let facts = Facts::of(gguf).bad_input()?;
+    let parts: Vec<PathBuf> = gguf.parts().iter().map(|p| p.path.clone()).collect();
+    let bar = bar("hashing model {bar:40} {bytes}/{total_bytes} {eta}", 0);
+    let files = identify(&parts, &mut |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    })
+    .bad_input()?;
+    bar.finish_and_clear();
+    let template = gguf::template::chat_template(gguf.metadata()).bad_input()?;
+    Ok(ModelPlan {
+        files,
+        shape: format!(
+            "{} blocks of width {}",
+            facts.trunk(),
+            facts.embedding_length.map_or_else(|| "unknown".to_owned(), |n| n.to_string())
+        ),
+        architecture: facts.architecture,
+        name: facts.name,
+        template_sha256: template.map(|t| hex(&Sha256::digest(t.as_bytes()))),
+    })
 }
-pub fn physical_cores() -> u32 { sysinfo::System::physical_core_count().unwrap_or(1) as u32 }
-pub fn out_dir_failure(e: crate::output::OutDirError) -> Failure { Failure::new(Exit::Setup, e) }
-pub fn check_memory(_: &Gguf, _: &crate::plan::Plan, _: bool) -> Result<(), Failure> { Ok(()) }
-pub fn machine() -> serde_json::Value { serde_json::Value::Null }
+
+/// Refuses a model that does not fit, with the numbers, before anything is loaded. `override_it`: warn instead.
+pub fn check_memory(gguf: &Gguf, plan: &EnginePlan, devices: &[Device], override_it: bool) -> Result<(), Failure> {
+    let facts = Facts::of(gguf).bad_input()?;
+    let context = &plan.context;
+    let request = memory::Request {
+        facts: &facts,
+        tensors: gguf.tensors(),
+        settings: memory::Settings {
+            ctx_size: context.ctx_size,
+            ubatch_size: context.ubatch_size,
+            cache_type_k: context.cache_type_k.tensor_type(),
+            cache_type_v: context.cache_type_v.tensor_type(),
+            flash_attention: context.flash_attn != FlashAttention::Off,
+            n_gpu_layers: plan.n_gpu_layers,
+            mtp_depth: 0,
+            rollback_tokens: 0,
+            snapshots: 1,
+        },
+        host: memory::Host {
+            available_bytes: host_memory_available(),
+            repack: memory::Repack::of_this_program(),
+        },
+        devices,
+        device_names: &plan.devices,
+    };
+    let memory = MemoryPlan::new(&request).bad_input()?;
+    for warning in memory.warnings() {
+        eprintln!("warning: {warning}");
+    }
+    match memory.refusal() {
+        Some(refusal) if override_it => eprintln!("warning: {refusal} (--ignore-memory)"),
+        Some(refusal) => {
+            let text = format!("{}{refusal}; --ignore-memory loads it all the same", memory.to_text());
+            return Err(Failure::message(Exit::Setup, text));
+        }
+        None => {}
+    }
+    Ok(())
+}

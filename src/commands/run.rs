@@ -16,10 +16,11 @@ use crate::clock::{Clock, MonotonicClock};
 use crate::conversation::{Dataset, json_array};
 use crate::engine::Engine;
 use crate::engine::cuts::Boundaries;
-use crate::engine::llama::{LlamaEngine, LoadedModel, LogMode, ModelSettings};
+use crate::engine::llama::{LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings, devices};
 use crate::exit::{Classify, Exit, Failure};
+use crate::machine::{Machine, Software, describe};
 use crate::metrics::{RunFacts, Summary};
-use crate::output::{create_out_dir, render, verdict_line, write_json_atomic};
+use crate::output::{OutDirError, create_out_dir, render, verdict_line, write_json_atomic};
 use crate::plan::{Plan, nanos};
 use crate::record::{RecordLog, TurnRecord, read_records};
 use crate::replay::{Ending, Interrupt, LlamaChat, Observer, Replay, Settings};
@@ -32,10 +33,11 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::start());
     let data = dataset::load(&args.dataset)?;
     let gguf = model::open(&args.model)?;
-    let threads = model::physical_cores();
-    let plan = Plan::new(args, &data, model::describe(&gguf, &mut |_, _| {})?, threads).bad_input()?;
-    create_out_dir(&args.out).map_err(model::out_dir_failure)?;
-    model::check_memory(&gguf, &plan, args.engine.ignore_memory)?;
+    create_out_dir(&args.out).map_err(out_dir)?;
+    let machine = describe(&args.out, devices(), Software::this_program(LLAMA_BUILD, LLAMA_CRATES));
+    let cores = machine.cpu.physical_cores.get().copied().unwrap_or(1);
+    let plan = Plan::new(args, &data, model::describe(&gguf)?, cores).bad_input()?;
+    model::check_memory(&gguf, &plan.engine, &machine.devices, args.engine.ignore_memory)?;
     let loaded = load(args, &plan)?;
     let (template, held_back) = model::template(&loaded, &args.model)?;
     let incremental = renders_incrementally(&template, &loaded, held_back, &data, &plan)?;
@@ -44,6 +46,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let results = Results {
         out: &args.out,
         plan: &plan,
+        machine: &machine,
         context: engine.context_size(),
     };
     results.open()?;
@@ -56,6 +59,15 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         Ending::Finished | Ending::TimeCap if summary.valid => Exit::Pass,
         Ending::Finished | Ending::TimeCap => Exit::GateFailed,
     })
+}
+
+/// A directory that holds something is the user's mistake; one that cannot be written is the machine's.
+fn out_dir(error: OutDirError) -> Failure {
+    let exit = match error {
+        OutDirError::NotEmpty { .. } | OutDirError::NotADirectory { .. } => Exit::BadInput,
+        OutDirError::NotWritable { .. } | OutDirError::Unusable { .. } => Exit::Setup,
+    };
+    Failure::new(exit, error)
 }
 
 fn load(args: &RunArgs, plan: &Plan) -> Result<LoadedModel, Failure> {
@@ -109,6 +121,7 @@ fn renders_incrementally(
 struct Results<'a> {
     out: &'a Path,
     plan: &'a Plan,
+    machine: &'a Machine,
     context: usize,
 }
 
@@ -127,7 +140,7 @@ impl Results<'_> {
     fn open(&self) -> Result<(), Failure> {
         let summary = Summary::compute(&[], &self.facts(false)).run_failed()?;
         let written = write_json_atomic(&self.out.join("plan.json"), self.plan)
-            .and_then(|()| write_json_atomic(&self.out.join("machine.json"), &model::machine()))
+            .and_then(|()| write_json_atomic(&self.out.join("machine.json"), self.machine))
             .and_then(|()| write_json_atomic(&self.out.join("summary.json"), &summary));
         written.setup()
     }

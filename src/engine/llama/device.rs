@@ -1,47 +1,43 @@
 //! The devices that llama.cpp sees.
 
-use llama_cpp_2::{LlamaBackendDeviceType, list_llama_ggml_backend_devices};
-use serde::Serialize;
+use llama_cpp_2::{LlamaBackendDevice, LlamaBackendDeviceType, list_llama_ggml_backend_devices};
 
-/// A device of a ggml backend.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Device {
-    /// Name as `--device` takes it, e.g. `CUDA0`.
-    pub name: String,
-    /// The vendor's description.
-    pub description: String,
-    /// Backend, e.g. `CUDA`.
-    pub backend: String,
-    /// `cpu`, `gpu`, `integrated_gpu`, `accelerator` or `unknown`.
-    pub kind: &'static str,
-    /// Memory in bytes as the backend reports it.
-    pub memory_total: u64,
-    /// Free memory in bytes as the backend reports it.
-    pub memory_free: u64,
-    #[serde(skip)]
-    pub(super) index: usize,
-}
+use super::model::{LoadError, backend};
+use crate::machine::Device;
 
 /// All devices, in llama.cpp's order. Initialises the backends.
 #[must_use]
 pub fn devices() -> Vec<Device> {
-    super::model::backend();
-    list_llama_ggml_backend_devices()
-        .into_iter()
-        .map(|d| Device {
-            name: d.name,
-            description: d.description,
-            backend: d.backend,
-            kind: match d.device_type {
-                LlamaBackendDeviceType::Cpu => "cpu",
-                LlamaBackendDeviceType::Gpu => "gpu",
-                LlamaBackendDeviceType::IntegratedGpu => "integrated_gpu",
-                LlamaBackendDeviceType::Accelerator => "accelerator",
-                LlamaBackendDeviceType::Unknown => "unknown",
-            },
-            memory_total: d.memory_total as u64,
-            memory_free: d.memory_free as u64,
-            index: d.index,
+    backend();
+    list_llama_ggml_backend_devices().iter().map(described).collect()
+}
+
+fn described(d: &LlamaBackendDevice) -> Device {
+    let kind = match d.device_type {
+        LlamaBackendDeviceType::Cpu => "cpu",
+        LlamaBackendDeviceType::Gpu => "gpu",
+        LlamaBackendDeviceType::IntegratedGpu => "integrated_gpu",
+        LlamaBackendDeviceType::Accelerator => "accelerator",
+        LlamaBackendDeviceType::Unknown => "unknown",
+    };
+    let (total, free) = (d.memory_total as u64, d.memory_free as u64);
+    Device::new(&d.name, &d.description, &d.backend, kind, total, free)
+}
+
+/// llama.cpp's numbers of the devices with these names.
+pub(super) fn choose(names: &[String]) -> Result<Vec<usize>, LoadError> {
+    let known = list_llama_ggml_backend_devices();
+    names
+        .iter()
+        .map(|name| {
+            known
+                .iter()
+                .find(|d| d.name.eq_ignore_ascii_case(name))
+                .map(|d| d.index)
+                .ok_or_else(|| LoadError::Device {
+                    name: name.clone(),
+                    known: known.iter().map(|d| d.name.clone()).collect(),
+                })
         })
         .collect()
 }

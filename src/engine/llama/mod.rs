@@ -11,7 +11,7 @@ mod state;
 mod turn;
 
 pub use context::{ContextSettings, FlashAttention, KvType};
-pub use device::{Device, devices};
+pub use device::devices;
 pub use log::LogMode;
 pub use model::{LoadedModel, LoadError, ModelSettings};
 pub use turn::LlamaEngine;

@@ -11,7 +11,7 @@ use llama_cpp_2::token::LlamaToken;
 use thiserror::Error;
 
 use super::log::{self, LogMode};
-use super::{Device, devices};
+use super::device::choose;
 use crate::chat::{Token, Vocab};
 
 /// How a model is loaded.
@@ -115,7 +115,7 @@ impl LoadedModel {
                 true
             });
         if !settings.devices.is_empty() {
-            let chosen = choose(&settings.devices, &devices())?;
+            let chosen = choose(&settings.devices)?;
             params = params.with_devices(&chosen).map_err(|e| LoadError::Model {
                 path: path.to_owned(),
                 cause: e.to_string(),
@@ -163,22 +163,6 @@ impl LoadedModel {
     pub fn parameters(&self) -> u64 {
         self.model.n_params()
     }
-}
-
-fn choose(names: &[String], known: &[Device]) -> Result<Vec<usize>, LoadError> {
-    names
-        .iter()
-        .map(|name| {
-            known
-                .iter()
-                .find(|d| d.name.eq_ignore_ascii_case(name))
-                .map(|d| d.index)
-                .ok_or_else(|| LoadError::Device {
-                    name: name.clone(),
-                    known: known.iter().map(|d| d.name.clone()).collect(),
-                })
-        })
-        .collect()
 }
 
 impl Vocab for LoadedModel {
