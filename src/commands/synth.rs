@@ -2,18 +2,18 @@
 
 use std::fs::{self, File};
 use std::io::{BufWriter, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use gguf::synth::{self, Spec, Vocab, Written};
 use indicatif::{ProgressBar, ProgressStyle};
-use tempfile::{Builder, NamedTempFile, TempPath};
+use tempfile::{NamedTempFile, TempPath};
 
 use super::print;
 use crate::cli::{Shape, SynthArgs, SynthType};
 use crate::engine::llama::quantize;
 use crate::exit::{Classify, Exit, Failure};
-use crate::output::count;
+use crate::output::{count, partial_beside};
 
 /// Runs the command.
 ///
@@ -71,12 +71,8 @@ fn spec(args: &SynthArgs) -> Result<Spec, Failure> {
 
 /// A temporary file beside `out`, so that putting it in place is a rename.
 fn beside(out: &Path) -> Result<NamedTempFile, Failure> {
-    let dir = out.parent().filter(|d| !d.as_os_str().is_empty()).map_or_else(|| PathBuf::from("."), Path::to_owned);
-    Builder::new()
-        .prefix(".edge-agentic.")
-        .suffix(".partial")
-        .tempfile_in(&dir)
-        .with_context(|| format!("{}: cannot create a file there; check that it exists and is writable", dir.display()))
+    partial_beside(out)
+        .with_context(|| format!("{}: cannot be created; check that its directory exists and is writable", out.display()))
         .setup()
 }
 

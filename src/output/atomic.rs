@@ -79,7 +79,7 @@ pub fn write_atomic(
         }
     };
     let dir = directory_of(path);
-    let temporary = temporary_in(dir, path).map_err(failed("create a temporary file beside it"))?;
+    let temporary = partial_beside(path).map_err(failed("create a temporary file beside it"))?;
     let mut out = BufWriter::new(temporary);
     fill(&mut out).map_err(failed("write"))?;
     let temporary = out
@@ -106,9 +106,13 @@ fn directory_of(path: &Path) -> &Path {
     }
 }
 
-/// A temporary file that disappears unless it is persisted. Its name begins
-/// with a dot and ends in `.partial`, so that no reader takes it for a result.
-fn temporary_in(dir: &Path, path: &Path) -> io::Result<NamedTempFile> {
+/// A temporary file in the directory of `path`, to be renamed to it; it
+/// disappears unless it is. Its name begins with a dot and ends in `.partial`,
+/// so that no reader takes it for a result.
+///
+/// # Errors
+/// Where no file can be created there.
+pub fn partial_beside(path: &Path) -> io::Result<NamedTempFile> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let prefix = format!(".{name}.");
     let mut builder = tempfile::Builder::new();
@@ -119,7 +123,7 @@ fn temporary_in(dir: &Path, path: &Path) -> io::Result<NamedTempFile> {
         // As any new file: the umask decides. Temporary files are private.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    builder.tempfile_in(dir)
+    builder.tempfile_in(directory_of(path))
 }
 
 /// Makes a rename durable. Directories cannot be opened as files on Windows.
