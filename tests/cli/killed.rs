@@ -1,0 +1,109 @@
+//! Runs that do not end by themselves: killed at any moment, or interrupted.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use edge_agentic::metrics::Summary;
+use edge_agentic::record::{TurnState, read_records};
+
+use crate::harness::model::tiny;
+use crate::harness::results::{Results, identity, json, sample_run};
+use crate::harness::{PROGRAM, environment, scratch};
+
+/// Moments at which a run is killed.
+const MOMENTS: u64 = 20;
+
+fn start(out: &Path, options: &[&str]) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.envs(environment()).args(["run", "--performance-only", "--sample", "--threads", "1"]);
+    command.arg("--model").arg(tiny()).arg("--out").arg(out).args(options);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command.spawn().expect("the program under test starts")
+}
+
+/// Pseudo-random numbers, the same in every run of the tests.
+struct Random(u64);
+
+impl Random {
+    /// A number below `limit`.
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// Whole rows in a file that may still grow, or not be there yet.
+fn rows(path: &Path) -> usize {
+    std::fs::read(path).map_or(0, |bytes| bytes.iter().filter(|b| **b == b'\n').count())
+}
+
+#[test]
+fn a_run_killed_at_any_moment_keeps_every_finished_turn_and_claims_nothing() {
+    let whole = sample_run();
+    let expected: Vec<_> = whole.results.turns.records.iter().map(identity).collect();
+    // The replay's own time, and half of it again for what comes before it.
+    let span = whole.results.summary.duration_ns.expect("a duration") / 2 * 3;
+    let mut random = Random(7);
+    let mut seen = Vec::new();
+    for _ in 0..MOMENTS {
+        let dir = scratch();
+        let out = dir.path().join("out");
+        let mut child = start(&out, &[]);
+        sleep(Duration::from_nanos(random.below(span)));
+        let in_time = child.try_wait().expect("its state").is_none();
+        child.kill().expect("it can be killed");
+        child.wait().expect("it ends");
+        let turns = out.join("turns.jsonl");
+        let back = match turns.is_file() {
+            true => read_records(&turns).expect("every whole row is readable"),
+            false => Default::default(),
+        };
+        let found: Vec<_> = back.records.iter().map(identity).collect();
+        assert_eq!(found, expected[..found.len()], "rows are those of the whole run, as far as they go");
+        assert!(back.records.iter().all(|r| r.state == TurnState::Completed));
+        let summary = out.join("summary.json");
+        if summary.is_file() {
+            let summary: Summary = json(&summary);
+            assert!(found.len() == expected.len() || !summary.complete, "{} rows claim to be all", found.len());
+            assert!(!in_time || found.len() == expected.len() || !summary.valid);
+        }
+        seen.push(found.len());
+    }
+    println!("rows kept at {MOMENTS} kills: {seen:?}");
+    assert!(seen.iter().any(|n| (1..expected.len()).contains(n)), "no kill hit the replay: {seen:?}");
+}
+
+#[cfg(unix)]
+fn interrupt(child: &Child) {
+    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(status.expect("kill starts").success());
+}
+
+#[cfg(unix)]
+#[test]
+fn exit_130_an_interrupt_finishes_the_turn_and_the_summary_says_incomplete() {
+    let dir = scratch();
+    let out = dir.path().join("out");
+    // Repeating every turn gives the interrupt time to come in the middle of one.
+    let mut child = start(&out, &["--self-check", "1"]);
+    while rows(&out.join("turns.jsonl")) < 2 {
+        assert!(child.try_wait().expect("its state").is_none(), "the run ended before it could be interrupted");
+        sleep(Duration::from_millis(2));
+    }
+    interrupt(&child);
+    let output = child.wait_with_output().expect("it ends");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{messages}");
+    assert!(messages.contains("finishing the current turn"), "{messages}");
+    let Results { summary, turns, .. } = Results::read(&out);
+    let found = turns.records.len();
+    assert!((2..11).contains(&found), "{found} rows");
+    assert_eq!(turns.torn, None);
+    assert!(turns.records.iter().all(|r| r.state == TurnState::Completed));
+    assert!(!summary.complete && !summary.valid);
+    assert_eq!((summary.turns.completed, summary.turns.not_issued, summary.turns.sum), (found, 11 - found, 11));
+    let plain = &sample_run().results.turns.records;
+    assert!(turns.records.iter().zip(plain).all(|(a, b)| identity(a) == identity(b)));
+}

@@ -1,0 +1,19 @@
+//! The program as its users meet it: arguments and files in; exit code, standard output, messages and result files
+//! out. One binary, because each further one would link llama.cpp again.
+//!
+//! Everything runs on a tiny model that the program itself writes, with one thread. What needs data that lies
+//! outside this repository says `skipped: …` and passes where that is absent.
+
+mod harness;
+
+mod bad_data;
+mod bad_model;
+mod bad_request;
+mod disk_full;
+mod exit_codes;
+mod killed;
+mod overflow;
+mod prompts;
+mod rendering;
+mod replies;
+mod results;

@@ -1,0 +1,136 @@
+//! From the data set's rows to the prompt's bytes: what must not get lost, reordered or escaped on the way.
+
+use serde_json::{Value, json};
+
+use crate::harness::data::{arguments, bash, call, conversation, lines, write};
+use crate::harness::model::{synth, tiny};
+use crate::harness::{Ends, prompts, scratch};
+
+/// The rows that `prompts` prints for these data.
+fn digests(rows: &[Value]) -> Vec<Value> {
+    let dir = scratch();
+    let file = write(dir.path(), "data.jsonl", rows);
+    prompts(tiny(), &file).ends(0).rows()
+}
+
+/// The text of one prompt.
+fn text(rows: &str, turn: &str) -> String {
+    let dir = scratch();
+    let file = dir.path().join("data.jsonl");
+    std::fs::write(&file, rows).expect("the test's directory is writable");
+    prompts(tiny(), &file).args(["--turn", turn]).ends(0).stdout
+}
+
+#[test]
+fn t1_01_arguments_as_text_and_as_an_object_give_the_same_bytes_and_ids() {
+    let spellings = [
+        json!("{\"zeta\": \"a < b\", \"alpha\": {\"y\": [1, 2.50, true, null], \"x\": \"é\"}}"),
+        json!({"zeta": "a < b", "alpha": {"y": [1, 2.50, true, null], "x": "é"}}),
+    ];
+    let [as_text, as_object] = spellings.map(|arguments| {
+        let mut rows = conversation("c");
+        rows[1]["tool_calls"] = json!([call("c0", &arguments)]);
+        digests(&rows)
+    });
+    assert_eq!(as_text.len(), 2);
+    assert_eq!(as_text, as_object);
+}
+
+#[test]
+fn t1_01_arguments_that_are_no_json_object_are_refused_before_the_model_is_looked_at() {
+    for wrong in [json!("{\"command\": "), json!("ls -l"), json!("[1]"), json!(7), json!("")] {
+        let mut rows = conversation("broken arguments");
+        rows[1]["tool_calls"] = json!([call("c0", &wrong)]);
+        let dir = scratch();
+        let file = write(dir.path(), "data.jsonl", &rows);
+        prompts(&dir.path().join("no-such-model.gguf"), &file).ends(2).says(&[
+            "data.jsonl",
+            "line 2",
+            "conversation \"broken arguments\"",
+            "turn 2",
+            "tool_calls[0].function.arguments",
+            "found",
+            "expected",
+            "restore the recorded arguments",
+        ]);
+    }
+}
+
+/// A tool whose keys are in no alphabetical order and whose texts hold what JSON writers like to escape. The first
+/// form is how the file spells it, compact; the second is what Python's `json.dumps(…, ensure_ascii=False)` makes
+/// of it, which is what the template's author saw.
+const AWKWARD_TOOL: [&str; 2] = [
+    r#"{"type":"function","function":{"name":"zap","description":"a <b> & 'c' \"d\" — 漢字 é","parameters":{"type":"object","required":["zeta","alpha"],"properties":{"zeta":{"type":"string","description":"z"},"alpha":{"type":"integer","minimum":1},"mid":{"enum":["x","a"],"type":"string"}}}}}"#,
+    r#"{"type": "function", "function": {"name": "zap", "description": "a <b> & 'c' \"d\" — 漢字 é", "parameters": {"type": "object", "required": ["zeta", "alpha"], "properties": {"zeta": {"type": "string", "description": "z"}, "alpha": {"type": "integer", "minimum": 1}, "mid": {"enum": ["x", "a"], "type": "string"}}}}}"#,
+];
+
+#[test]
+fn t1_02_tools_keep_their_key_order_separators_and_characters() {
+    for spelling in AWKWARD_TOOL {
+        let tools = bash().to_string();
+        let rows = lines(&conversation("c")).replacen(&tools, &format!("[{spelling}]"), 1);
+        let prompt = text(&rows, "c:1");
+        let listed = prompt.split("<tools>\n").nth(1).and_then(|t| t.split("\n</tools>").next());
+        assert_eq!(listed, Some(AWKWARD_TOOL[1]));
+        assert!(!prompt.contains("\\u"), "{prompt}");
+    }
+}
+
+#[test]
+fn t1_02_arguments_keep_their_key_order_and_characters() {
+    let mut rows = conversation("c");
+    let arguments = r#"{"zeta": "<x> & 'y' — 漢", "alpha": {"b": 1, "a": [1, 2]}}"#;
+    rows[1]["tool_calls"] = json!([call("c0", &json!(arguments))]);
+    let prompt = text(&lines(&rows), "c:3");
+    let expected = "<tool_call>\n<function=bash>\n<parameter=zeta>\n<x> & 'y' — 漢\n</parameter>\n<parameter=alpha>\n\
+                    {\"b\": 1, \"a\": [1, 2]}\n</parameter>\n</function>\n</tool_call>";
+    assert!(prompt.contains(expected), "{prompt}");
+}
+
+#[test]
+fn t1_02_an_unknown_filter_is_an_error_and_no_fallback() {
+    let dir = scratch();
+    let template = dir.path().join("template.jinja");
+    let source = include_str!("../../gguf/assets/chat_template.jinja");
+    assert!(source.contains("tool | tojson"));
+    std::fs::write(&template, source.replace("tool | tojson", "tool | to_yaml_please")).expect("writable");
+    let model = dir.path().join("model.gguf");
+    synth(&[]).arg("--template").arg(&template).arg("--out").arg(&model).ends(0);
+    let file = write(dir.path(), "data.jsonl", &conversation("c"));
+    let ended = prompts(&model, &file).ends(2);
+    ended.says(&["to_yaml_please"]);
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn t1_10_four_spellings_of_no_content_render_the_same_and_lose_no_message() {
+    let spellings = [None, Some(Value::Null), Some(json!("")), Some(json!([]))];
+    let rendered = spellings.map(|content| {
+        let mut rows = conversation("c");
+        if let Some(content) = content {
+            rows[1]["content"] = content;
+        }
+        text(&lines(&rows), "c:3")
+    });
+    for other in &rendered[1..] {
+        assert_eq!(&rendered[0], other);
+    }
+    // system, user, assistant, tool result (a user's turn in this template), and the reply's beginning.
+    assert_eq!(rendered[0].matches("<|im_start|>").count(), 5, "{}", rendered[0]);
+    for part in ["Be brief.", "List the files.", "<parameter=command>\nls\n</parameter>", "a.txt"] {
+        assert_eq!(rendered[0].matches(part).count(), 1, "{part:?} in {}", rendered[0]);
+    }
+}
+
+#[test]
+fn every_call_of_a_reply_and_every_result_is_rendered_in_order() {
+    let mut rows = conversation("c");
+    rows[1]["tool_calls"] = json!([call("c0", &arguments()), call("c1", &json!("{\"command\": \"pwd\"}"))]);
+    rows[2]["tool_results"] = json!([
+        {"tool_call_id": "c0", "content": "first"},
+        {"tool_call_id": "c1", "content": "second"},
+    ]);
+    let prompt = text(&lines(&rows), "c:3");
+    let places: Vec<_> = ["ls\n", "pwd\n", "first", "second"].iter().map(|p| prompt.find(p)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {prompt}");
+}
