@@ -9,7 +9,7 @@
 
 use std::io::Write;
 
-use crate::write::{self, WriteError};
+use crate::write::{self, TensorEntry, WriteError};
 
 mod arch;
 mod blocks;
@@ -99,8 +99,20 @@ pub enum SynthError {
     Write(#[from] WriteError),
 }
 
-/// Write a synthetic model to `out`; `progress` hears bytes written and bytes in all, after
-/// the header and after every tensor.
+/// Size of the file that [`write()`] makes, in bytes: to compare with the space on the disk first.
+///
+/// # Errors
+/// The vocabulary lacks the special tokens of the Qwen family.
+pub fn size(spec: &Spec) -> Result<u64, SynthError> {
+    let directory = directory(&arch::tensors(spec), spec.shape);
+    Ok(write::file_size(&metadata::metadata(spec)?, &directory)?)
+}
+
+/// Write a synthetic model to `out`; `progress` hears bytes written and bytes in all after
+/// every tensor.
+///
+/// Everything that can be wrong with the spec is found before the first byte is written. Writes
+/// are small for [`Shape::Tiny`]: give it a buffered `out`.
 ///
 /// # Errors
 /// The vocabulary lacks a token that the plant needs, or `out` failed.
@@ -111,17 +123,15 @@ pub fn write(
 ) -> Result<Written, SynthError> {
     let tensors = arch::tensors(spec);
     let metadata = metadata::metadata(spec)?;
-    let directory: Vec<_> = tensors.iter().map(|t| t.entry(spec.shape)).collect();
+    let directory = directory(&tensors, spec.shape);
     let bytes = write::file_size(&metadata, &directory)?;
-    let parameters = tensors.iter().map(|t| t.dims.iter().product::<u64>()).sum();
-    // Planting fails before the first byte, so nothing half-written is left behind.
-    let mut source = match spec.shape {
+    let source = match spec.shape {
         Shape::Tiny => Source::Tiny(tiny::Weights::plant(spec)?),
         Shape::Qwen36_27B => Source::Blocks(blocks::Pools::new(spec.seed)),
     };
     let mut writer = write::Writer::begin(out, &metadata, directory)?;
     for tensor in &tensors {
-        writer.tensor(&tensor.name, |sink| match &mut source {
+        writer.tensor(&tensor.name, |sink| match &source {
             Source::Tiny(weights) => weights.fill(tensor, sink),
             Source::Blocks(pools) => pools.fill(tensor, sink),
         })?;
@@ -131,8 +141,12 @@ pub fn write(
     Ok(Written {
         bytes,
         tensors: tensors.len(),
-        parameters,
+        parameters: tensors.iter().map(|t| t.dims.iter().product::<u64>()).sum(),
     })
+}
+
+fn directory(tensors: &[arch::Tensor], shape: Shape) -> Vec<TensorEntry> {
+    tensors.iter().map(|tensor| tensor.entry(shape)).collect()
 }
 
 /// Where the weights come from.

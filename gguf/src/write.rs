@@ -68,7 +68,9 @@ pub enum WriteError {
         tensor_type: TensorType,
     },
     /// Tensor data in another order than the directory's.
-    #[error("tensor `{found}` was given where the directory has {expected}; write tensors in directory order")]
+    #[error(
+        "tensor `{found}` was given where the directory has {expected}; write tensors in directory order"
+    )]
     Order {
         /// The tensor that was given.
         found: String,

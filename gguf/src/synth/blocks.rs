@@ -102,7 +102,7 @@ fn stamp_q4_k(block: &mut [u8]) {
     // Sixteen values of 32 = 0b10_0000. The first four scales and minima are the low six bits
     // of a byte each, whose top two bits are the top two (0b10) of the last four scales and
     // minima; the low four bits (0) of those are the nibbles of the last four bytes.
-    block[4..12].fill(0b10_10_0000);
+    block[4..12].fill(0b1010_0000);
     block[12..16].fill(0);
 }
 
@@ -117,4 +117,79 @@ fn stamp_q6_k(block: &mut [u8]) {
         *scale = signed.to_le_bytes()[0];
     }
     block[208..210].copy_from_slice(&f16::from_f32(d).to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn half(bytes: &[u8]) -> f32 {
+        f16::from_le_bytes([bytes[0], bytes[1]]).to_f32()
+    }
+
+    /// Weights of a Q4_K block, from ggml's definition of the format.
+    fn q4_k(block: &[u8]) -> Vec<f32> {
+        let (d, dmin) = (half(&block[0..]), half(&block[2..]));
+        let packed = &block[4..16];
+        let scale_and_min = |j: usize| {
+            if j < 4 {
+                (packed[j] & 63, packed[j + 4] & 63)
+            } else {
+                let (low, high) = (packed[j + 4] & 15, packed[j + 4] >> 4);
+                (low | packed[j - 4] >> 6 << 4, high | packed[j] >> 6 << 4)
+            }
+        };
+        let quants = block[16..].chunks_exact(32).enumerate();
+        quants
+            .flat_map(|(pair, bytes)| {
+                let half = move |part: usize| {
+                    let (scale, min) = scale_and_min(2 * pair + part);
+                    let quant = move |b: &u8| f32::from(b >> (4 * part) & 15);
+                    bytes
+                        .iter()
+                        .map(move |b| d * f32::from(scale) * quant(b) - dmin * f32::from(min))
+                };
+                half(0).chain(half(1))
+            })
+            .collect()
+    }
+
+    /// Weights of a Q6_K block, in another order than ggml's.
+    fn q6_k(block: &[u8]) -> Vec<f32> {
+        let d = half(&block[208..]);
+        (0..256)
+            .map(|i| {
+                // Weight i of 256: halves of 128, quarters of 32 within, scales of 16.
+                let (part, quarter, l) = (i / 128, i / 32 % 4, i % 32);
+                let low = block[64 * part + 32 * (quarter % 2) + l] >> (4 * (quarter / 2)) & 15;
+                let high = block[128 + 32 * part + l] >> (2 * quarter) & 3;
+                let scale = i8::from_le_bytes([block[192 + i / 16]]);
+                d * f32::from(scale) * (f32::from(low | high << 4) - 32.0)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn weights_have_mean_zero_and_the_chosen_deviation() {
+        let pools = Pools::new(1);
+        let q4 = pools
+            .q4_k
+            .chunks_exact(144)
+            .take(1000)
+            .flat_map(q4_k)
+            .collect::<Vec<_>>();
+        let q6 = pools
+            .q6_k
+            .chunks_exact(210)
+            .take(1000)
+            .flat_map(q6_k)
+            .collect::<Vec<_>>();
+        for weights in [q4, q6] {
+            let n = weights.len() as f32;
+            let mean = weights.iter().sum::<f32>() / n;
+            let deviation = (weights.iter().map(|w| w * w).sum::<f32>() / n).sqrt();
+            assert!(mean.abs() < 0.02 * DEVIATION, "{mean}");
+            assert!((deviation / DEVIATION - 1.0).abs() < 0.02, "{deviation}");
+        }
+    }
 }

@@ -100,7 +100,11 @@ fn split(text: &str) -> tokenizers::Result<Vec<String>> {
 /// `>` and a line feed: the planted chain goes through both.
 fn without_line_end(word: &str) -> impl Iterator<Item = String> {
     let body = word.trim_end_matches(LINE_FEED);
-    let at = if body.chars().all(|c| c == 'Ġ') { 0 } else { body.len() };
+    let at = if body.chars().all(|c| c == 'Ġ') {
+        0
+    } else {
+        body.len()
+    };
     let (body, end) = word.split_at(at);
     [body, end]
         .into_iter()
@@ -126,3 +130,6 @@ fn parts(model: &BPE) -> Result<(Vec<String>, Vec<String>), VocabError> {
     let merges = saved.merges.into_iter();
     Ok((tokens, merges.map(|(a, b)| format!("{a} {b}")).collect()))
 }
+
+#[cfg(test)]
+mod tests;

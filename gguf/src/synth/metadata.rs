@@ -26,7 +26,10 @@ fn general(spec: &Spec) -> Vec<(String, Value)> {
         Shape::Tiny => ("tiny-qwen35", FILE_TYPE_F16),
         Shape::Qwen36_27B => ("synthetic-27b", FILE_TYPE_Q4_K_M),
     };
-    let description = format!("synthetic weights, not a trained model (seed {})", spec.seed);
+    let description = format!(
+        "synthetic weights, not a trained model (seed {})",
+        spec.seed
+    );
     let mut list = vec![
         key("general.architecture", "qwen35"),
         key("general.type", "model"),

@@ -73,7 +73,11 @@ mod tests {
     fn seed_name_and_row_each_give_another_stream() {
         let first = Stream::new(1, "w", 0).bits();
         for other in [("w", 1, 1), ("w", 2, 0), ("v", 1, 0)] {
-            assert_ne!(Stream::new(other.1, other.0, other.2).bits(), first, "{other:?}");
+            assert_ne!(
+                Stream::new(other.1, other.0, other.2).bits(),
+                first,
+                "{other:?}"
+            );
         }
         assert_eq!(Stream::new(1, "w", 0).bits(), first);
     }

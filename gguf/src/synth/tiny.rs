@@ -48,7 +48,8 @@ impl Weights {
         Ok(weights)
     }
 
-    fn random(seed: u64) -> Self {
+    /// Random weights with nothing planted.
+    pub(super) fn random(seed: u64) -> Self {
         let dims = Dims::of(Shape::Tiny);
         let mut stream = Stream::new(seed, "output_norm.weight", 0);
         let signs = (0..dims.embedding)

@@ -20,7 +20,6 @@ pub(super) enum TokenType {
     Normal = 1,
     Control = 3,
     UserDefined = 4,
-    Unused = 5,
 }
 
 /// The numbers that `llama_token_type` defines.
@@ -46,7 +45,9 @@ pub enum VocabError {
         source: io::Error,
     },
     /// The unpacked text has another form.
-    #[error("vocabulary {path}: expected JSON [tokens, types, merges]: two lists of strings around a list of integers")]
+    #[error(
+        "vocabulary {path}: expected JSON [tokens, types, merges]: two lists of strings around a list of integers"
+    )]
     Json {
         /// The file.
         path: PathBuf,
@@ -100,7 +101,9 @@ pub enum VocabFault {
         text: String,
     },
     /// A merge that is not "left right" of two tokens that join to a third.
-    #[error("merge {line} is `{text}`, expected two tokens and one space between, joining to a token")]
+    #[error(
+        "merge {line} is `{text}`, expected two tokens and one space between, joining to a token"
+    )]
     Merge {
         /// The merge's index.
         line: usize,
@@ -163,7 +166,10 @@ impl Vocab {
             });
         }
         if let Some(id) = types.iter().position(|t| !TOKEN_TYPES.contains(t)) {
-            return Err(VocabFault::Type { id, found: types[id] });
+            return Err(VocabFault::Type {
+                id,
+                found: types[id],
+            });
         }
         check_texts(&tokens, &merges)?;
         Ok(Self {
@@ -224,7 +230,9 @@ fn check_texts(tokens: &[String], merges: &[String]) -> Result<(), VocabFault> {
             joined.clear();
             joined.push_str(left);
             joined.push_str(right);
-            [left, right, &joined].into_iter().all(|t| known.contains(t))
+            [left, right, &joined]
+                .into_iter()
+                .all(|t| known.contains(t))
         });
         if !sound {
             let text = text.clone();
@@ -233,3 +241,6 @@ fn check_texts(tokens: &[String], merges: &[String]) -> Result<(), VocabFault> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,11 +7,7 @@ use crate::value::{Array, Value};
 const VERSION: u32 = 3;
 
 /// Append magic, counts, metadata and tensor directory. The directory has been checked.
-pub(super) fn header(
-    out: &mut Vec<u8>,
-    metadata: &[(String, Value)],
-    directory: &[TensorEntry],
-) {
+pub(super) fn header(out: &mut Vec<u8>, metadata: &[(String, Value)], directory: &[TensorEntry]) {
     out.extend_from_slice(b"GGUF");
     out.extend_from_slice(&VERSION.to_le_bytes());
     out.extend_from_slice(&(directory.len() as u64).to_le_bytes());
@@ -64,16 +60,34 @@ fn array(out: &mut Vec<u8>, array: &Array) {
     out.extend_from_slice(&(array.len() as u64).to_le_bytes());
     match array {
         Array::U8(v) => out.extend_from_slice(v),
-        Array::I8(v) => v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
-        Array::U16(v) => v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
-        Array::I16(v) => v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
-        Array::U32(v) => v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
-        Array::I32(v) => v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
-        Array::F32(v) => v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
+        Array::I8(v) => v
+            .iter()
+            .for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
+        Array::U16(v) => v
+            .iter()
+            .for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
+        Array::I16(v) => v
+            .iter()
+            .for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
+        Array::U32(v) => v
+            .iter()
+            .for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
+        Array::I32(v) => v
+            .iter()
+            .for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
+        Array::F32(v) => v
+            .iter()
+            .for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
         Array::Bool(v) => v.iter().for_each(|&x| out.push(x.into())),
         Array::String(v) => v.iter().for_each(|x| string(out, x)),
-        Array::U64(v) => v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
-        Array::I64(v) => v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
-        Array::F64(v) => v.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
+        Array::U64(v) => v
+            .iter()
+            .for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
+        Array::I64(v) => v
+            .iter()
+            .for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
+        Array::F64(v) => v
+            .iter()
+            .for_each(|x| out.extend_from_slice(&x.to_le_bytes())),
     }
 }
