@@ -9,6 +9,7 @@ mod format;
 mod json;
 mod markdown;
 mod number;
+mod page;
 mod report;
 mod text;
 
@@ -17,4 +18,5 @@ pub use self::dir::{OutDirError, create_out_dir, probe_writable};
 pub use self::document::{Align, Block, Column, Document, Table};
 pub use self::format::{Format, UnknownFormat};
 pub use self::number::{count, decimal, milliseconds, percent, seconds};
+pub use self::page::render_page;
 pub use self::report::{RenderError, Settings, render, verdict_line};

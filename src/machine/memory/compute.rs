@@ -24,6 +24,8 @@ const F16: u64 = 2;
 /// Bytes of llama.cpp's tables per token of the vocabulary: text, hash-map nodes, piece cache. Estimated from the
 /// anonymous memory of a server with the 248,320 tokens of Qwen3.6 and a tiny model: 100 MB beside its buffers.
 const VOCABULARY_ENTRY: u64 = 400;
+/// Widths are cut here, far above any model's, so that a hostile file's sums stay within 64 bits.
+const WIDEST: u64 = 1 << 40;
 
 /// Widths of a model's tensors, elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,15 +59,17 @@ impl Widths {
         Self {
             residual,
             feed_forward: widest(&facts.feed_forward_length),
-            attention: heads.saturating_mul(head),
+            attention: heads.saturating_mul(head).min(WIDEST),
             heads,
             convolution: facts.ssm.map_or(0, |ssm| {
                 let groups = ssm.group_count.saturating_mul(ssm.state_size);
-                ssm.inner_size.saturating_add(groups.saturating_mul(2))
+                ssm.inner_size
+                    .saturating_add(groups.saturating_mul(2))
+                    .min(WIDEST)
             }),
-            state: facts
-                .ssm
-                .map_or(0, |ssm| ssm.state_size.saturating_mul(ssm.inner_size)),
+            state: facts.ssm.map_or(0, |ssm| {
+                ssm.state_size.saturating_mul(ssm.inner_size).min(WIDEST)
+            }),
             vocabulary: facts.vocab_size.unwrap_or(0),
         }
     }
@@ -132,7 +136,8 @@ fn per_pass(settings: &Settings, elements: u64) -> u64 {
 
 fn mask(settings: &Settings) -> u64 {
     let element = if settings.flash_attention { F16 } else { F32 };
-    settings.cells() * settings.pass() * element
+    let cells = settings.cells().saturating_mul(settings.pass());
+    cells.saturating_mul(element)
 }
 
 #[cfg(test)]

@@ -112,7 +112,7 @@ impl MemoryPlan {
     #[must_use]
     pub fn bytes_of(&self, part: Part) -> u64 {
         let shares = self.shares.iter().filter(|share| share.part == part);
-        shares.map(|share| share.bytes).sum()
+        shares.fold(0, |sum, share| sum.saturating_add(share.bytes))
     }
 }
 

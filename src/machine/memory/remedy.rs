@@ -103,7 +103,7 @@ fn attempt(
     let pairs = plan.pools.iter().zip(&other.pools).filter(short);
     let saves_bytes = pairs
         .map(|(before, after)| before.anonymous_bytes.saturating_sub(after.anonymous_bytes))
-        .sum();
+        .fold(0, u64::saturating_add);
     Ok((saves_bytes > 0).then(|| Remedy {
         option,
         saves_bytes,

@@ -328,3 +328,55 @@ fn text_has_a_row_per_part_and_a_sum() {
     assert!(text.contains("~188"), "{text}");
     assert_eq!(text.lines().count(), 1 + 8 + 1, "{text}");
 }
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
+
+    /// Whatever sizes a file claims, the plan is a plan or a named fault.
+    #[test]
+    fn no_sizes_overflow(
+        widths in proptest::array::uniform9(0_u64..=u32::MAX.into()),
+        ctx_size: u32,
+        ubatch_size: u32,
+        n_gpu_layers: u32,
+        mtp_depth: u32,
+        flash_attention: bool,
+        bytes: u64,
+        offset: u64,
+    ) {
+        let mut model = Model::qwen27b();
+        let facts = &mut model.facts;
+        let each = |n: usize| Some(gguf::PerBlock::Same(widths[n]));
+        (facts.embedding_length, facts.key_length) = (Some(widths[0]), Some(widths[1]));
+        (facts.feed_forward_length, facts.head_count) = (each(2), each(3));
+        facts.head_count_kv = each(4);
+        if let Some(ssm) = &mut facts.ssm {
+            (ssm.conv_kernel, ssm.state_size) = (widths[5], widths[6]);
+            (ssm.group_count, ssm.inner_size) = (widths[7], widths[8]);
+        }
+        for tensor in &mut model.tensors {
+            (tensor.bytes, tensor.offset) = (bytes, offset);
+        }
+        let request = Request {
+            facts: &model.facts,
+            tensors: &model.tensors,
+            settings: Settings {
+                ctx_size,
+                ubatch_size,
+                n_gpu_layers,
+                mtp_depth,
+                flash_attention,
+                ..Settings::default()
+            },
+            host: Host {
+                available_bytes: Some(GIB),
+                repack: Repack::Avx2,
+            },
+            devices: &[gpu("CUDA0", 1)],
+            device_names: &[],
+        };
+        if let Ok(plan) = MemoryPlan::new(&request) {
+            let _ = (plan.to_text(), plan.refusal(), plan.warnings());
+        }
+    }
+}

@@ -165,7 +165,8 @@ impl Tally {
 
     /// Bytes of the files that are mapped.
     fn range(&self) -> u64 {
-        self.ranges.values().map(|r| r.end - r.start).sum()
+        let lengths = self.ranges.values().map(|r| r.end - r.start);
+        lengths.fold(0, u64::saturating_add)
     }
 }
 

@@ -1,0 +1,37 @@
+//! `inspect`: what a model file is and what it needs, from its header alone.
+
+mod page;
+mod report;
+#[cfg(test)]
+mod tests;
+
+use anyhow::anyhow;
+
+use super::print;
+use crate::cli::InspectArgs;
+use crate::engine::llama::devices;
+use crate::exit::{Classify, Exit, Failure};
+use crate::machine::host_memory_available;
+use crate::machine::memory::{Host, Repack};
+use crate::output::render_page;
+
+pub use report::{InspectError, Inspection, report};
+
+/// Runs the command. The report is printed even where it ends in exit 2, so that one sees what else is in the file.
+///
+/// # Errors
+/// Where the file is no sound model.
+pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
+    let host = Host {
+        available_bytes: host_memory_available(),
+        repack: Repack::of_this_program(),
+    };
+    let inspection = report(&args.file, &devices(), host).bad_input()?;
+    let document = page::document(&inspection);
+    print::stdout(&render_page(args.format.format, &document, &inspection).run_failed()?)?;
+    if inspection.problems.is_empty() {
+        return Ok(Exit::Pass);
+    }
+    let problems = inspection.problems.join("; ");
+    Err(anyhow!("{}: {problems}", args.file.display())).bad_input()
+}
