@@ -109,62 +109,73 @@ impl Mtp {
     }
 }
 
+/// The number of usable prediction blocks.
 fn check(model: &Gguf, facts: &Facts) -> Result<u64, MtpFault> {
     let layers = facts.nextn_predict_layers;
-    let key = facts.key("nextn_predict_layers");
-    let mut heads = model
+    let heads: Vec<&Tensor> = model
         .tensors()
         .iter()
         .filter(|t| t.name.contains(".nextn."))
-        .peekable();
-    if layers == 0 {
-        return match heads.peek() {
-            Some(tensor) => Err(MtpFault::TensorsWithoutMetadata {
-                key,
-                tensor: tensor.name.clone(),
-            }),
-            None => same_blocks(model, facts).map(|()| 0),
-        };
-    }
-    let blocks = facts.block_count.unwrap_or(0);
-    if layers >= blocks {
-        return Err(MtpFault::TooMany {
-            key,
-            layers,
-            blocks,
-        });
-    }
-    if heads.peek().is_none() {
-        let missing = format!("blk.{}.{}", blocks - layers, HEAD[0]);
-        return Err(MtpFault::MetadataWithoutTensors {
-            key,
-            layers,
-            missing,
-        });
-    }
-    let inside = |t: &Tensor| {
-        t.block()
-            .is_some_and(|n| (blocks - layers..blocks).contains(&n.into()))
-    };
-    if let Some(tensor) = heads.find(|t| !inside(t)) {
-        return Err(MtpFault::Misplaced {
-            key,
-            layers,
-            blocks,
+        .collect();
+    if layers > 0 {
+        check_place(facts, layers, &heads)?;
+        check_complete(model, facts, layers)?;
+    } else if let Some(tensor) = heads.first() {
+        return Err(MtpFault::TensorsWithoutMetadata {
+            key: key(facts),
             tensor: tensor.name.clone(),
         });
     }
-    let missing: Vec<String> = (blocks - layers..blocks)
-        .flat_map(|n| missing_in(model, facts, n))
-        .collect();
-    if !missing.is_empty() {
-        return Err(MtpFault::Incomplete {
-            key,
+    same_blocks(model, facts)?;
+    Ok(layers)
+}
+
+fn key(facts: &Facts) -> String {
+    facts.key("nextn_predict_layers")
+}
+
+/// The head is there, in the last blocks, behind a trunk.
+fn check_place(facts: &Facts, layers: u64, heads: &[&Tensor]) -> Result<(), MtpFault> {
+    let blocks = facts.block_count.unwrap_or(0);
+    if layers >= blocks {
+        return Err(MtpFault::TooMany {
+            key: key(facts),
             layers,
-            missing,
+            blocks,
         });
     }
-    same_blocks(model, facts).map(|()| layers)
+    if heads.is_empty() {
+        return Err(MtpFault::MetadataWithoutTensors {
+            key: key(facts),
+            layers,
+            missing: format!("blk.{}.{}", blocks - layers, HEAD[0]),
+        });
+    }
+    let last = blocks - layers..blocks;
+    let inside = |tensor: &Tensor| tensor.block().is_some_and(|n| last.contains(&n.into()));
+    match heads.iter().find(|tensor| !inside(tensor)) {
+        Some(tensor) => Err(MtpFault::Misplaced {
+            key: key(facts),
+            layers,
+            blocks,
+            tensor: tensor.name.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Every prediction block has all its tensors.
+fn check_complete(model: &Gguf, facts: &Facts, layers: u64) -> Result<(), MtpFault> {
+    let blocks = facts.trunk()..facts.trunk() + layers;
+    let missing: Vec<String> = blocks.flat_map(|n| missing_in(model, facts, n)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(MtpFault::Incomplete {
+        key: key(facts),
+        layers,
+        missing,
+    })
 }
 
 /// Required tensors that prediction block `n` lacks.

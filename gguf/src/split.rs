@@ -85,8 +85,11 @@ impl SplitInfo {
         if count <= 1 {
             return Ok(None);
         }
-        let found = metadata.u64("split.no")?;
-        let number = found.unwrap_or(count);
+        let number = metadata.u64("split.no")?.ok_or(SplitFault::Field {
+            key: "split.no",
+            found: "nothing".to_owned(),
+            expected: 0,
+        })?;
         if number >= count || count > u16::MAX.into() {
             return Err(SplitFault::Number { number, count });
         }

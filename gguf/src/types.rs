@@ -4,8 +4,6 @@
 
 use std::fmt;
 
-pub use crate::value::{Array, Strings, Value, ValueType};
-
 /// Element type of a tensor. The numbers are those stored in a GGUF tensor directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u32)]
