@@ -1,5 +1,6 @@
 //! `inspect`: what a model file is and what it needs, from its header alone.
 
+mod data;
 mod page;
 mod report;
 #[cfg(test)]
@@ -15,7 +16,8 @@ use crate::machine::host_memory_available;
 use crate::machine::memory::{Host, Repack};
 use crate::output::render_page;
 
-pub use report::{InspectError, Inspection, report};
+pub use data::Inspection;
+pub use report::{InspectError, report};
 
 /// Runs the command. The report is printed even where it ends in exit 2, so that one sees what else is in the file.
 ///

@@ -1,6 +1,6 @@
 //! The report for people.
 
-use super::report::{CensusLine, Inspection};
+use super::data::{CensusLine, EndToken, Inspection};
 use crate::machine::Known;
 use crate::output::{Align, Block, Column, Document, Table, count, decimal, percent};
 
@@ -163,7 +163,7 @@ fn chat(inspection: &Inspection) -> Vec<(String, String)> {
     if !markers.is_empty() {
         pairs.push(pair("special tokens", markers.join(", ")));
     }
-    let end = |known: &Known<super::report::EndToken>| match known.get() {
+    let end = |known: &Known<EndToken>| match known.get() {
         Some(end) => format!("{} {}", end.text, end.id),
         None => reason(known.reason()),
     };

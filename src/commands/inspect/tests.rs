@@ -1,5 +1,6 @@
+use super::data::Inspection;
 use super::page;
-use super::report::{InspectError, Inspection, report};
+use super::report::{InspectError, report};
 use crate::machine::memory::{Host, Repack};
 use crate::output::{Format, render_page};
 use gguf::TensorType;

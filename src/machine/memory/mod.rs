@@ -1,7 +1,7 @@
 //! The memory plan: what loading and running a model takes, in which pool, mapped or allocated, before it is loaded.
 //!
 //! Weights, caches and recurrent states follow from shapes and are exact; compute buffers come out of llama.cpp's
-//! graph allocator and are estimated ([`compute`]). The plan is a pure function: whoever calls it says what is free.
+//! graph allocator and are estimated (see `compute.rs`). The plan is a pure function: whoever calls it says what is free.
 
 mod compute;
 mod part;
