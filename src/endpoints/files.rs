@@ -1,0 +1,167 @@
+//! The files of `endpoints/`, as bytes.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::config::{Setup, config_yaml, run_config};
+use super::error::EndpointsError;
+use super::event::{Data, Event, EventKind, write_events};
+use super::output::TextOutput;
+use super::report::{average, report};
+use super::summary::ResultSummary;
+use super::text::{pretty, pretty_ascii};
+use super::tokens::{Recount, TokenSources, count_tokens};
+use super::track::track;
+use super::turns::{events, sample_id};
+use crate::accuracy::{self, Answer, Call, Said, Scores};
+use crate::conversation::Dataset;
+use crate::record::TurnRecord;
+
+/// The name under which the reference files the replay.
+const PERFORMANCE: &str = "performance";
+
+#[derive(Serialize)]
+struct ScoresFile<'a> {
+    #[serde(flatten)]
+    scores: &'a Scores,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load_generator: Option<&'a str>,
+}
+
+/// The files of `endpoints/` by path relative to it, from the rows of `turns.jsonl`, the data set
+/// and the plan. The same input gives the same bytes.
+///
+/// `recount` counts tokens anew, where a `tokenizer.json` was given; without it the token series
+/// are empty, as the reference's are.
+///
+/// # Errors
+/// [`EndpointsError::UnknownTurn`] when the rows are of another data set, and errors of rows whose
+/// times contradict each other.
+pub fn files(
+    records: &[TurnRecord],
+    data: &Dataset,
+    setup: &Setup,
+    recount: Option<&dyn Recount>,
+) -> Result<Vec<(&'static str, Vec<u8>)>, EndpointsError> {
+    let index = sample_index(records, data)?;
+    let events = events(records, &data.sha256, &setup.continued_at, setup.finished);
+    let tokens = count_tokens(records, &data.sha256, recount);
+    let samples = track(&events, &tokens)?;
+    let origin = &setup.origin;
+    let mut summary = ResultSummary::new(&samples, origin, setup.finished, run_config(setup));
+    summary.token_counts = Some(TokenSources::of(recount.is_some(), &tokens));
+    let scores = accuracy::score(&accuracy::expected(data), &answers(&events));
+    let mut entries = setup.accuracy.clone();
+    let duration_s = samples.duration_ns as f64 / 1e9;
+    entries.push(performance_entry(&scores, duration_s, setup.repeats, setup.finished));
+    let scores = ScoresFile {
+        scores: &scores,
+        load_generator: origin.load_generator.as_deref(),
+    };
+    Ok(vec![
+        ("performance/result_summary.json", pretty("the summary", &summary)?),
+        ("scores.json", pretty_ascii("the scores", &scores)?),
+        ("events.jsonl", write_events(&events)?),
+        ("sample_idx_map.json", pretty("the sample index", &json!({ PERFORMANCE: index }))?),
+        ("config.yaml", config_yaml(setup).into_bytes()),
+        ("report.txt", report(&summary, &entries).into_bytes()),
+    ])
+}
+
+/// Sample id → number of the client turn in the data set, from 0, in the order issued.
+fn sample_index(records: &[TurnRecord], data: &Dataset) -> Result<Map<String, Value>, EndpointsError> {
+    let turns = data.conversations.iter();
+    let turns = turns.flat_map(|c| c.turns.iter().map(|t| (c.id.as_str(), t.turn)));
+    let places: HashMap<(&str, u32), usize> = turns.zip(0..).collect();
+    let mut index = Map::new();
+    for (row, record) in records.iter().enumerate() {
+        let (id, turn) = (record.conversation_id.as_str(), record.turn);
+        let place = places.get(&(id, turn)).ok_or_else(|| EndpointsError::UnknownTurn {
+            row: row + 1,
+            conversation_id: id.to_owned(),
+            turn,
+        })?;
+        index.insert(sample_id(&data.sha256, id, turn), json!(place));
+    }
+    Ok(index)
+}
+
+/// The answers in a log, ours or the reference's: every issued turn, and what was said in it.
+#[must_use]
+pub fn answers(events: &[Event]) -> Vec<Answer> {
+    let of_turns = || {
+        let turns = events.iter().filter(|e| !e.conversation_id.is_empty());
+        turns.filter_map(|e| e.turn.map(|turn| (e, turn)))
+    };
+    let issued: HashSet<&str> = of_turns()
+        .filter(|(e, _)| e.event_type == EventKind::Issued)
+        .map(|(e, _)| e.sample_uuid.as_str())
+        .collect();
+    let known = of_turns().filter(|(e, _)| issued.contains(e.sample_uuid.as_str()));
+    known
+        .filter_map(|(event, turn)| {
+            let said = match (event.event_type, &event.data) {
+                (EventKind::Issued, _) => None,
+                (EventKind::Complete, Data::Output(output)) => Some(said(output)),
+                _ => return None,
+            };
+            Some(Answer::issued(&event.conversation_id, turn, said))
+        })
+        .collect()
+}
+
+fn said(output: &TextOutput) -> Said {
+    let calls = output.calls().into_iter().map(|call| Call {
+        name: call.name,
+        arguments: call.arguments,
+    });
+    Said {
+        content: output.output.joined(),
+        reasoning: output.reasoning.as_ref().map(|r| r.joined()).unwrap_or_default(),
+        calls: calls.collect(),
+    }
+}
+
+/// The replay's entry of `accuracy_results.json`.
+#[must_use]
+pub fn performance_entry(scores: &Scores, duration_s: f64, repeats: u32, complete: bool) -> Value {
+    let total = scores.turns.issued;
+    let rounded: f64 = format!("{duration_s:.3}").parse().unwrap_or(duration_s);
+    json!({
+        "dataset_name": PERFORMANCE,
+        "extractor": null,
+        "ground_truth_column": null,
+        "score": scores.score,
+        "unit_samples": total / repeats.max(1) as usize,
+        "num_repeats": repeats,
+        "total_samples": total,
+        "duration_s": rounded,
+        "complete": complete,
+        "dataset_type": PERFORMANCE,
+    })
+}
+
+/// `accuracy/accuracy_results.json` of these entries.
+///
+/// # Errors
+/// [`EndpointsError::Encode`].
+pub fn accuracy_results(
+    entries: &[Value],
+    load_generator: Option<&str>,
+) -> Result<Vec<u8>, EndpointsError> {
+    let mut results = Map::new();
+    if let Some(average) = average(entries) {
+        results.insert("average_accuracy".to_owned(), json!(average));
+    }
+    let spent: Vec<f64> = entries.iter().filter_map(|e| e["osl_tokenize_s"].as_f64()).collect();
+    if !spent.is_empty() {
+        results.insert("osl_tokenization_s".to_owned(), json!(spent.iter().sum::<f64>()));
+    }
+    results.insert("accuracy_scores".to_owned(), json!(entries));
+    if let Some(name) = load_generator {
+        results.insert("load_generator".to_owned(), json!(name));
+    }
+    pretty("the accuracy results", &results)
+}
