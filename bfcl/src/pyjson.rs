@@ -33,7 +33,9 @@ pub enum LoadError {
         expected: &'static str,
     },
     /// `ValueError`: an integer with more digits than Python converts.
-    #[error("integer at byte {offset} has {digits} digits, more than Python's limit of {MAX_INT_DIGITS}")]
+    #[error(
+        "integer at byte {offset} has {digits} digits, more than Python's limit of {MAX_INT_DIGITS}"
+    )]
     IntTooLong {
         /// Byte offset of the number in the text.
         offset: usize,

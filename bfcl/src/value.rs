@@ -10,7 +10,7 @@ mod dict;
 mod int;
 mod text;
 
-pub use dict::{Dict, Key};
+pub use dict::Dict;
 pub use int::Int;
 pub use text::{CodePoints, PyStr};
 
@@ -182,7 +182,10 @@ impl Value {
                 limit == 0 || items.iter().any(|item| item.is_deeper_than(limit - 1))
             }
             Value::Dict(dict) => {
-                limit == 0 || dict.iter().any(|(_, value)| value.is_deeper_than(limit - 1))
+                limit == 0
+                    || dict
+                        .iter()
+                        .any(|(_, value)| value.is_deeper_than(limit - 1))
             }
             _ => false,
         }

@@ -12,7 +12,9 @@ use flate2::read::GzDecoder;
 
 /// The corpora lie beside the repository, not in it.
 fn corpus(name: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data/bfcl").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared/data/bfcl")
+        .join(name);
     if path.exists() {
         return Some(path);
     }
@@ -24,14 +26,18 @@ fn corpus(name: &str) -> Option<PathBuf> {
 fn lines(path: &Path) -> impl Iterator<Item = Dict> {
     let file = File::open(path).expect("the corpus opens");
     let lines = BufReader::new(GzDecoder::new(file)).lines();
-    lines.map(|line| match pyjson::loads(&line.expect("the corpus is UTF-8")) {
-        Ok(Value::Dict(dict)) => dict,
-        other => panic!("a line of the corpus is no object: {other:?}"),
-    })
+    lines.map(
+        |line| match pyjson::loads(&line.expect("the corpus is UTF-8")) {
+            Ok(Value::Dict(dict)) => dict,
+            other => panic!("a line of the corpus is no object: {other:?}"),
+        },
+    )
 }
 
 fn text<'a>(line: &'a Dict, key: &str) -> &'a str {
-    line.get(key).and_then(Value::as_str).unwrap_or_else(|| panic!("no text {key:?} in {line:?}"))
+    line.get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_else(|| panic!("no text {key:?} in {line:?}"))
 }
 
 /// What a component gives for its input: its output, or the name of the exception.
@@ -44,16 +50,29 @@ fn component(line: &Dict) -> Option<Result<Value, String>> {
             Ok(calls) => Ok(Value::str(calls.unwrap_or_else(|| "[]".into()))),
             Err(raised) => Err(raised.exception.name().to_owned()),
         },
-        "native" => has_native_tool_calls(input_text).map(Value::Bool).map_err(|raised| raised.to_string()),
+        "native" => has_native_tool_calls(input_text)
+            .map(Value::Bool)
+            .map_err(|raised| raised.to_string()),
         "signature" => Ok(Value::Bool(is_signature(input_text))),
-        "json" => pyjson::loads(input_text).map(|value| dump(&value)).map_err(|error| match error {
-            pyjson::LoadError::Syntax { .. } => "JSONDecodeError".to_owned(),
-            other => other.to_string(),
-        }),
+        "json" => {
+            pyjson::loads(input_text)
+                .map(|value| dump(&value))
+                .map_err(|error| match error {
+                    pyjson::LoadError::Syntax { .. } => "JSONDecodeError".to_owned(),
+                    other => other.to_string(),
+                })
+        }
         "output_text" => {
-            let part = |key| input.as_dict().and_then(|parts| parts.get(key)).unwrap_or(&Value::None);
+            let part = |key| {
+                input
+                    .as_dict()
+                    .and_then(|parts| parts.get(key))
+                    .unwrap_or(&Value::None)
+            };
             let parts = (part("output"), part("reasoning"), part("tool_calls"));
-            output_text(parts.0, parts.1, parts.2).map(Value::str).map_err(|raised| raised.to_string())
+            output_text(parts.0, parts.1, parts.2)
+                .map(Value::str)
+                .map_err(|raised| raised.to_string())
         }
         _ => return None,
     })
@@ -61,11 +80,15 @@ fn component(line: &Dict) -> Option<Result<Value, String>> {
 
 #[test]
 fn components_equal_the_reference() {
-    let Some(path) = corpus("components_visible.jsonl.gz") else { return };
+    let Some(path) = corpus("components_visible.jsonl.gz") else {
+        return;
+    };
     let mut compared = BTreeMap::new();
     let mut wrong = Vec::new();
     for (index, line) in lines(&path).enumerate() {
-        let Some(found) = component(&line) else { continue };
+        let Some(found) = component(&line) else {
+            continue;
+        };
         *compared.entry(text(&line, "fn").to_owned()).or_insert(0) += 1;
         let expected = match line.get("exc") {
             Some(exception) => Err(exception.as_str().unwrap_or_default().to_owned()),
@@ -76,7 +99,12 @@ fn components_equal_the_reference() {
         }
     }
     println!("compared {compared:?}");
-    assert!(wrong.is_empty(), "{} lines differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} lines differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 fn compare_extracted(name: &str) {
@@ -103,7 +131,12 @@ fn compare_extracted(name: &str) {
         }
     }
     println!("{name}: compared {compared} lines, {raised} of them raise");
-    assert!(wrong.is_empty(), "{} lines differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} lines differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]

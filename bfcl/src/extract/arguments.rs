@@ -1,19 +1,16 @@
 //! The arguments of a call in text, by Python's own rules.
 //!
-//! The reference parses `dict(<arguments>)` with `ast.parse`. Here ruff's parser does it, set to
-//! Python 3.12; what CPython refuses beyond ruff (depth, digits, NUL) is checked around it.
+//! The reference parses `dict(<arguments>)` with `ast.parse` and takes the value of every keyword
+//! by `ast.literal_eval`, or else its source text by `ast.unparse`.
 
 use std::borrow::Cow;
 
-use ruff_python_ast::token::TokenKind;
-use ruff_python_ast::{Expr, Mod, PythonVersion};
-use ruff_python_parser::{Mode, ParseOptions, Parsed, parse_unchecked};
-use ruff_text_size::Ranged;
+use ruff_python_ast::{Expr, Keyword};
 
 use super::depth::{self, Nesting};
 use super::literal::{Literal, evaluate};
+use super::syntax;
 use super::unparse::{Failure, unparse};
-use crate::pyjson::MAX_INT_DIGITS;
 use crate::raised::{Exception, Raised};
 use crate::value::{Dict, Value};
 
@@ -47,14 +44,21 @@ fn keywords(arguments: &str) -> Result<Option<Dict>, Raised> {
         return Ok(None);
     }
     let source = format!("dict({})", with_unix_newlines(arguments));
-    let too_deep = || Raised::new(Exception::RecursionError, "ast.parse: arguments nested too deeply");
+    let too_deep = || {
+        Raised::new(
+            Exception::RecursionError,
+            "ast.parse: arguments nested too deeply",
+        )
+    };
     let nesting = depth::nesting(&source);
     match nesting {
         Nesting::Shallow | Nesting::Deep => {}
         Nesting::TooManyBrackets => return Ok(None),
         Nesting::Bottomless => return Err(too_deep()),
     }
-    let Some(tree) = syntax(&source) else { return Ok(None) };
+    let Some(tree) = syntax::parse(&source) else {
+        return Ok(None);
+    };
     if nesting == Nesting::Deep {
         return Err(too_deep());
     }
@@ -74,32 +78,7 @@ fn with_unix_newlines(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The tree of an expression that CPython 3.12 accepts.
-fn syntax(source: &str) -> Option<Expr> {
-    let options = ParseOptions::from(Mode::Expression).with_target_version(PythonVersion::PY312);
-    let parsed = parse_unchecked(source, options);
-    if !parsed.errors().is_empty() || !parsed.unsupported_syntax_errors().is_empty() {
-        return None;
-    }
-    if source.len() > MAX_INT_DIGITS && has_endless_integer(source, &parsed) {
-        return None;
-    }
-    match parsed.into_syntax() {
-        Mod::Expression(expression) => Some(*expression.body),
-        Mod::Module(_) => None,
-    }
-}
-
-/// CPython's tokenizer refuses decimal integers that are too long to convert.
-fn has_endless_integer<T>(source: &str, parsed: &Parsed<T>) -> bool {
-    parsed.tokens().iter().filter(|token| token.kind() == TokenKind::Int).any(|token| {
-        let text = &source[token.range()];
-        let decimal = !text.contains(|c: char| c.is_ascii_alphabetic());
-        decimal && text.bytes().filter(u8::is_ascii_digit).count() > MAX_INT_DIGITS
-    })
-}
-
-fn evaluate_keywords(source: &str, keywords: &[ruff_python_ast::Keyword]) -> Result<Option<Dict>, Raised> {
+fn evaluate_keywords(source: &str, keywords: &[Keyword]) -> Result<Option<Dict>, Raised> {
     let mut dict = Dict::new();
     for keyword in keywords {
         let Some(name) = &keyword.arg else { continue };
@@ -108,12 +87,15 @@ fn evaluate_keywords(source: &str, keywords: &[ruff_python_ast::Keyword]) -> Res
             Err(Literal::Raises(raised)) => return Err(raised),
             Err(Literal::Malformed) => match unparse(&keyword.value, source) {
                 Ok(text) => Value::str(text),
-                // The reference catches this one together with the syntax errors.
-                Err(Failure::IntTooLong) => return Ok(None),
+                // The reference catches a `ValueError` here together with the syntax errors.
+                Err(Failure::IntTooLong | Failure::Syntax) => return Ok(None),
                 Err(Failure::TooDeep) => {
                     return Err(Raised::new(
                         Exception::RecursionError,
-                        format!("ast.unparse: argument {:?} is nested too deeply", name.as_str()),
+                        format!(
+                            "ast.unparse: argument {:?} is nested too deeply",
+                            name.as_str()
+                        ),
                     ));
                 }
             },

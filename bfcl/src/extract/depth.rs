@@ -2,8 +2,9 @@
 //!
 //! CPython gives up on deep sources in three ways: its tokenizer allows 200 open brackets (a syntax
 //! error), its parser some 6,000 frames and its tree builder 2,992 levels (errors that end the
-//! reference's pass). The bound here is never below the tree's real depth, so it also keeps our
-//! own recursion within its stack.
+//! reference's pass). What is counted here is a bound: flat chains (`a and b and …`) count as if
+//! they nested, and no tree is more than twice as deep. So it also keeps our own recursion within
+//! its stack, and differs from CPython only on items of thousands of operators.
 
 use ruff_python_ast::token::TokenKind;
 use ruff_python_parser::Mode;
@@ -32,7 +33,10 @@ pub(super) enum Nesting {
 }
 
 pub(super) fn nesting(source: &str) -> Nesting {
-    let opening = source.bytes().filter(|b| matches!(b, b'(' | b'[' | b'{')).count();
+    let opening = source
+        .bytes()
+        .filter(|b| matches!(b, b'(' | b'[' | b'{'))
+        .count();
     // A level takes at least one byte, and a bracket one more to close.
     if source.len() <= TREE_LIMIT && opening <= MAX_BRACKETS {
         return Nesting::Shallow;
@@ -101,6 +105,7 @@ impl Levels {
             | TokenKind::String
             | TokenKind::FStringMiddle
             | TokenKind::TStringMiddle
+            | TokenKind::Newline
             | TokenKind::NonLogicalNewline
             | TokenKind::Comment => {}
             _ => {
@@ -133,11 +138,23 @@ mod tests {
         let nested = |n: usize| format!("{}1{}", "(".repeat(n), ")".repeat(n));
         assert_eq!(nesting(&nested(200)), Nesting::Shallow);
         assert_eq!(nesting(&nested(201)), Nesting::TooManyBrackets);
-        assert_eq!(nesting(&format!("'{}'", "(".repeat(5000))), Nesting::Shallow);
-        assert_eq!(nesting(&format!("[{}]", "-1, ".repeat(5000))), Nesting::Shallow);
+        assert_eq!(
+            nesting(&format!("'{}'", "(".repeat(5000))),
+            Nesting::Shallow
+        );
+        assert_eq!(
+            nesting(&format!("[{}]", "-1, ".repeat(5000))),
+            Nesting::Shallow
+        );
         assert_eq!(nesting(&format!("{}1", "-".repeat(2992))), Nesting::Shallow);
         assert_eq!(nesting(&format!("{}1", "-".repeat(2993))), Nesting::Deep);
-        assert_eq!(nesting(&format!("x{}", ".a".repeat(9000))), Nesting::Bottomless);
-        assert_eq!(nesting(&format!("[{}1]", "lambda x, y: ".repeat(3000))), Nesting::Deep);
+        assert_eq!(
+            nesting(&format!("x{}", ".a".repeat(9000))),
+            Nesting::Bottomless
+        );
+        assert_eq!(
+            nesting(&format!("[{}1]", "lambda x, y: ".repeat(3000))),
+            Nesting::Deep
+        );
     }
 }

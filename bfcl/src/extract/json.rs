@@ -32,16 +32,21 @@ pub(super) fn native_calls(items: Vec<Value>) -> Result<Vec<Call>, Raised> {
             arguments: decode_once(arguments.unwrap_or_else(empty))?,
         })
     };
-    let functions = items.into_iter().filter_map(|item| match into_dict(item)?.remove("function")? {
-        Value::Dict(function) => Some(function),
-        _ => None,
-    });
+    let functions =
+        items
+            .into_iter()
+            .filter_map(|item| match into_dict(item)?.remove("function")? {
+                Value::Dict(function) => Some(function),
+                _ => None,
+            });
     functions.map(call).collect()
 }
 
 /// A string is decoded as JSON, and stays the string it is when it is not.
 fn decode_once(arguments: Value) -> Result<Value, Raised> {
-    let Value::Str(text) = &arguments else { return Ok(arguments) };
+    let Value::Str(text) = &arguments else {
+        return Ok(arguments);
+    };
     match loads(&source(text)) {
         Ok(value) => Ok(value),
         Err(error @ LoadError::TooDeep { .. }) => Err(raised_by_loads(&error)),
@@ -73,7 +78,8 @@ pub(super) fn source(text: &PyStr) -> Cow<'_, str> {
     if let Some(text) = text.as_str() {
         return text.into();
     }
-    let piece = |point: u32| char::from_u32(point).map_or_else(|| format!("\\u{point:04x}"), String::from);
+    let piece =
+        |point: u32| char::from_u32(point).map_or_else(|| format!("\\u{point:04x}"), String::from);
     text.code_points().map(piece).collect::<String>().into()
 }
 

@@ -1,6 +1,8 @@
 //! `ast.literal_eval`: the values of literals.
 
-use ruff_python_ast::{Expr, ExprBinOp, ExprCall, ExprDict, ExprUnaryOp, Number, Operator, UnaryOp};
+use ruff_python_ast::{
+    Expr, ExprBinOp, ExprCall, ExprDict, ExprUnaryOp, Number, Operator, UnaryOp,
+};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::surrogate;
@@ -18,13 +20,20 @@ pub(super) enum Literal {
 
 /// The value of a literal expression. Its depth is bounded by the brackets in the source.
 pub(super) fn evaluate(expression: &Expr, source: &str) -> Result<Value, Literal> {
-    let all = |items: &[Expr]| items.iter().map(|item| evaluate(item, source)).collect::<Result<Vec<_>, _>>();
+    let all = |items: &[Expr]| {
+        items
+            .iter()
+            .map(|item| evaluate(item, source))
+            .collect::<Result<Vec<_>, _>>()
+    };
     Ok(match expression {
         Expr::NoneLiteral(_) => Value::None,
         Expr::BooleanLiteral(b) => Value::Bool(b.value),
         Expr::EllipsisLiteral(_) => Value::Ellipsis,
         Expr::NumberLiteral(n) => number(&n.value)?,
-        Expr::StringLiteral(s) => Value::Str(string_points(s, source).into_iter().collect::<PyStr>()),
+        Expr::StringLiteral(s) => {
+            Value::Str(string_points(s, source).into_iter().collect::<PyStr>())
+        }
         Expr::BytesLiteral(b) => Value::Bytes(b.value.bytes().collect()),
         Expr::List(list) => Value::List(all(&list.elts)?),
         Expr::Tuple(tuple) => Value::Tuple(all(&tuple.elts)?),
@@ -59,7 +68,10 @@ fn hashable(value: Value) -> Result<Value, Literal> {
     if value.is_hashable() {
         return Ok(value);
     }
-    let detail = format!("ast.literal_eval: unhashable type: '{}'", value.py_type().name());
+    let detail = format!(
+        "ast.literal_eval: unhashable type: '{}'",
+        value.py_type().name()
+    );
     Err(Literal::Raises(Raised::new(Exception::TypeError, detail)))
 }
 
@@ -141,7 +153,10 @@ fn integer(int: &ruff_python_ast::Int) -> Option<Int> {
 }
 
 /// The code points of a string literal, of all its adjacent parts together.
-pub(super) fn string_points(literal: &ruff_python_ast::ExprStringLiteral, source: &str) -> Vec<u32> {
+pub(super) fn string_points(
+    literal: &ruff_python_ast::ExprStringLiteral,
+    source: &str,
+) -> Vec<u32> {
     let parts = literal.value.iter();
     parts.flat_map(|part| part_points(part, source)).collect()
 }
@@ -154,5 +169,7 @@ pub(super) fn part_points(part: &ruff_python_ast::StringLiteral, source: &str) -
 
 /// The source of a node.
 pub(super) fn slice(source: &str, range: TextRange) -> &str {
-    source.get(range.start().to_usize()..range.end().to_usize()).unwrap_or_default()
+    source
+        .get(range.start().to_usize()..range.end().to_usize())
+        .unwrap_or_default()
 }

@@ -14,15 +14,16 @@
 //! ```
 
 mod arguments;
-mod chars;
 mod depth;
 mod fstring;
 mod json;
 mod literal;
 mod output_text;
 mod parens;
+mod precedence;
 mod repr;
 mod surrogate;
+mod syntax;
 mod text;
 mod unparse;
 
@@ -68,7 +69,9 @@ impl Call {
 /// Where the reference's extraction raises: a set, bytes, complex number or `...` as an argument,
 /// an unhashable key, integers too long to print, nesting beyond Python's recursion limit.
 pub fn extract(output: &str) -> Result<Option<Vec<Call>>, Raised> {
-    let Some(calls) = find(output)? else { return Ok(None) };
+    let Some(calls) = find(output)? else {
+        return Ok(None);
+    };
     match calls {
         Found::Json(calls) => {
             // JSON values come back from `json.dumps` and `json.loads` as they went in.
@@ -136,7 +139,11 @@ const OUTER_LEVELS: usize = 2;
 fn check_depth(calls: &[Call], length: usize) -> Result<(), Raised> {
     let limit = pyjson::MAX_WRITE_DEPTH - OUTER_LEVELS;
     let too_deep = |value: &Value| value.is_deeper_than(limit);
-    if length >= 2 * limit && calls.iter().any(|call| too_deep(&call.name) || too_deep(&call.arguments)) {
+    if length >= 2 * limit
+        && calls
+            .iter()
+            .any(|call| too_deep(&call.name) || too_deep(&call.arguments))
+    {
         return Err(raised_by_dumps(DumpError::TooDeep));
     }
     Ok(())
@@ -145,7 +152,12 @@ fn check_depth(calls: &[Call], length: usize) -> Result<(), Raised> {
 fn dump(calls: &[Call]) -> Result<String, Raised> {
     let call = |call: &Call| {
         let entries = [("name", &call.name), ("arguments", &call.arguments)];
-        Value::Dict(entries.into_iter().map(|(k, v)| (Value::str(k), v.clone())).collect())
+        Value::Dict(
+            entries
+                .into_iter()
+                .map(|(k, v)| (Value::str(k), v.clone()))
+                .collect(),
+        )
     };
     let list = Value::List(calls.iter().map(call).collect());
     pyjson::dumps(&list).map_err(raised_by_dumps)
@@ -153,7 +165,9 @@ fn dump(calls: &[Call]) -> Result<String, Raised> {
 
 /// Reads the extractor's own output back.
 fn calls_of(list: Value) -> Vec<Call> {
-    let Value::List(items) = list else { return Vec::new() };
+    let Value::List(items) = list else {
+        return Vec::new();
+    };
     let call = |item| match item {
         Value::Dict(mut dict) => Some(Call {
             arguments: dict.remove("arguments")?,

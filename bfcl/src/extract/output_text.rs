@@ -12,10 +12,16 @@ use crate::value::{Dict, Value};
 ///
 /// # Errors
 /// Where the reference raises on parts that have other types.
-pub fn output_text(output: &Value, reasoning: &Value, tool_calls: &Value) -> Result<String, Raised> {
+pub fn output_text(
+    output: &Value,
+    reasoning: &Value,
+    tool_calls: &Value,
+) -> Result<String, Raised> {
     if let Some(calls) = merge_tool_calls(tool_calls)? {
         return encode_compact(&Value::List(calls)).map_err(|error| match error {
-            DumpError::TooDeep => Raised::new(Exception::RecursionError, format!("msgspec: {error}")),
+            DumpError::TooDeep => {
+                Raised::new(Exception::RecursionError, format!("msgspec: {error}"))
+            }
             _ => Raised::new(Exception::TypeError, format!("msgspec: {error}")),
         });
     }
@@ -31,7 +37,9 @@ fn push_pieces(text: &mut String, part: &Value) -> Result<(), Raised> {
         Value::Str(piece) => text.push_str(&piece.to_lossy()),
         Value::List(pieces) => {
             for piece in pieces {
-                let Value::Str(piece) = piece else { return Err(unexpected("a piece of text", piece)) };
+                let Value::Str(piece) = piece else {
+                    return Err(unexpected("a piece of text", piece));
+                };
                 text.push_str(&piece.to_lossy());
             }
         }
@@ -43,18 +51,26 @@ fn push_pieces(text: &mut String, part: &Value) -> Result<(), Raised> {
 /// Puts streamed fragments together by their index; whole calls pass through. `None` when there are
 /// no calls.
 fn merge_tool_calls(tool_calls: &Value) -> Result<Option<Vec<Value>>, Raised> {
-    let Value::List(chunks) = tool_calls else { return Ok(None) };
+    let Value::List(chunks) = tool_calls else {
+        return Ok(None);
+    };
     if !matches!(chunks.first(), Some(Value::List(_))) {
         return Ok((!chunks.is_empty()).then(|| chunks.clone()));
     }
     let mut merged: Vec<(i64, Merged)> = Vec::new();
     for chunk in chunks {
-        let Value::List(fragments) = chunk else { return Err(unexpected("a list of fragments", chunk)) };
+        let Value::List(fragments) = chunk else {
+            return Err(unexpected("a list of fragments", chunk));
+        };
         for fragment in fragments {
-            let Value::Dict(fragment) = fragment else { return Err(unexpected("a fragment", fragment)) };
+            let Value::Dict(fragment) = fragment else {
+                return Err(unexpected("a fragment", fragment));
+            };
             let index = match fragment.get("index") {
                 None => 0,
-                Some(Value::Int(index)) if index.as_i64().is_some() => index.as_i64().unwrap_or_default(),
+                Some(Value::Int(index)) if index.as_i64().is_some() => {
+                    index.as_i64().unwrap_or_default()
+                }
                 Some(other) => return Err(unexpected("an index", other)),
             };
             let position = match merged.binary_search_by_key(&index, |(index, _)| *index) {
@@ -67,7 +83,10 @@ fn merge_tool_calls(tool_calls: &Value) -> Result<Option<Vec<Value>>, Raised> {
             merged[position].1.add(fragment)?;
         }
     }
-    let calls: Vec<Value> = merged.into_iter().map(|(_, call)| call.into_value()).collect();
+    let calls: Vec<Value> = merged
+        .into_iter()
+        .map(|(_, call)| call.into_value())
+        .collect();
     Ok((!calls.is_empty()).then_some(calls))
 }
 
@@ -87,8 +106,12 @@ impl Merged {
                 self.head.insert(Value::str(key), value.clone());
             }
         }
-        let Some(function) = truthy(fragment.get("function")) else { return Ok(()) };
-        let Value::Dict(function) = function else { return Err(unexpected("a function", function)) };
+        let Some(function) = truthy(fragment.get("function")) else {
+            return Ok(());
+        };
+        let Value::Dict(function) = function else {
+            return Err(unexpected("a function", function));
+        };
         if let Some(name) = truthy(function.get("name")) {
             self.name = Some(name.clone());
         }
@@ -107,9 +130,14 @@ impl Merged {
         if let Some(name) = self.name {
             function.insert(Value::str("name"), name);
         }
-        let kind = self.head.remove("type").unwrap_or_else(|| Value::str("function"));
+        let kind = self
+            .head
+            .remove("type")
+            .unwrap_or_else(|| Value::str("function"));
         let entries = [("type", kind), ("function", Value::Dict(function))];
-        let call = entries.into_iter().map(|(key, value)| (Value::str(key), value));
+        let call = entries
+            .into_iter()
+            .map(|(key, value)| (Value::str(key), value));
         Value::Dict(call.chain(self.head).collect())
     }
 }
@@ -119,6 +147,9 @@ fn truthy(value: Option<&Value>) -> Option<&Value> {
 }
 
 fn unexpected(expected: &str, found: &Value) -> Raised {
-    let detail = format!("tool calls: expected {expected}, found {}", found.py_type().name());
+    let detail = format!(
+        "tool calls: expected {expected}, found {}",
+        found.py_type().name()
+    );
     Raised::new(Exception::TypeError, detail)
 }

@@ -17,7 +17,10 @@ pub(super) struct Parens<'a> {
 
 impl<'a> Parens<'a> {
     pub(super) fn new(text: &'a str) -> Parens<'a> {
-        Parens { bytes: text.as_bytes(), closes: None }
+        Parens {
+            bytes: text.as_bytes(),
+            closes: None,
+        }
     }
 
     /// The position of the parenthesis that closes the one at `open`.

@@ -1,9 +1,23 @@
 //! Python's `repr` of constants.
 
 use std::fmt::Write;
+use std::sync::LazyLock;
 
-use super::chars::is_printable;
+use regex::Regex;
+
 use crate::pyjson::float_repr;
+
+/// Controls, format characters, what is unassigned or private, and separators.
+static NOT_PRINTABLE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\A[\p{C}\p{Z}]\z").expect("a valid pattern"));
+
+/// `str.isprintable`. Python 3.12 knows Unicode 15.0; what was assigned since counts as printable.
+fn is_printable(c: char) -> bool {
+    if c.is_ascii() {
+        return matches!(c, ' '..='~');
+    }
+    !NOT_PRINTABLE.is_match(c.encode_utf8(&mut [0; 4]))
+}
 
 /// `repr` of a string, given by its code points.
 pub(super) fn string(points: &[u32]) -> String {
@@ -41,7 +55,11 @@ pub(super) fn push_escaped(out: &mut String, point: u32) {
 
 /// `repr` of bytes.
 pub(super) fn bytes(bytes: &[u8]) -> String {
-    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { b'"' } else { b'\'' };
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') {
+        b'"'
+    } else {
+        b'\''
+    };
     let mut out = String::with_capacity(bytes.len() + 3);
     out.push('b');
     out.push(char::from(quote));
@@ -84,10 +102,20 @@ mod tests {
     }
 
     #[test]
+    fn printable_characters() {
+        assert!(" ~é中😀\u{301}".chars().all(is_printable));
+        let not = "\u{7f}\n\u{a0}\u{ad}\u{200b}\u{2028}\u{e000}\u{378}\u{feff}";
+        assert!(!not.chars().any(is_printable));
+    }
+
+    #[test]
     fn quotes_and_escapes() {
         assert_eq!(repr("it's"), r#""it's""#);
         assert_eq!(repr("it's \"x\""), r#"'it\'s "x"'"#);
-        assert_eq!(repr("\\\u{7f}é\u{a0}\u{200b}😀\u{e0001}"), r"'\\\x7fé\xa0\u200b😀\U000e0001'");
+        assert_eq!(
+            repr("\\\u{7f}é\u{a0}\u{200b}😀\u{e0001}"),
+            r"'\\\x7fé\xa0\u200b😀\U000e0001'"
+        );
         assert_eq!(string(&[0xD83D, 0xDE00]), r"'\ud83d\ude00'");
         assert_eq!(bytes(b"a'\x00\xff\t"), r#"b"a'\x00\xff\t""#);
         assert_eq!(imaginary(2.0), "2j");

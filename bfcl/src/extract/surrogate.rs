@@ -11,7 +11,13 @@ pub(super) fn code_points(value: &str, source: &str, is_raw: bool) -> Vec<u32> {
     }
     let mut replaced = replacements(source).into_iter();
     points
-        .map(|point| if point == 0xFFFD { replaced.next().unwrap_or(point) } else { point })
+        .map(|point| {
+            if point == 0xFFFD {
+                replaced.next().unwrap_or(point)
+            } else {
+                point
+            }
+        })
         .collect()
 }
 
@@ -27,7 +33,8 @@ fn replacements(source: &str) -> Vec<u32> {
                     Some('u') => 4,
                     Some('U') => 8,
                     Some('N') => {
-                        if name_in_braces(&mut chars).eq_ignore_ascii_case("REPLACEMENT CHARACTER") {
+                        if name_in_braces(&mut chars).eq_ignore_ascii_case("REPLACEMENT CHARACTER")
+                        {
                             found.push(0xFFFD);
                         }
                         continue;

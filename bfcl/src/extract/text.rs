@@ -2,17 +2,48 @@
 
 use super::Call;
 use super::arguments;
-use super::chars::is_word;
 use super::parens::Parens;
-use crate::pytext::{is_space, strip};
+use crate::pytext::{is_space, is_word, strip};
 use crate::raised::Raised;
 use crate::value::Value;
 
 /// Names that are never calls: statements, builtins, and words that prose puts before parentheses.
 const NOT_CALLS: [&str; 35] = [
-    "Example", "For", "Here", "Note", "The", "This", "assert", "class", "def", "dict", "enumerate", "except",
-    "filter", "float", "for", "from", "if", "import", "int", "isinstance", "len", "list", "map", "print", "raise",
-    "range", "return", "set", "str", "try", "tuple", "type", "while", "with", "zip",
+    "Example",
+    "For",
+    "Here",
+    "Note",
+    "The",
+    "This",
+    "assert",
+    "class",
+    "def",
+    "dict",
+    "enumerate",
+    "except",
+    "filter",
+    "float",
+    "for",
+    "from",
+    "if",
+    "import",
+    "int",
+    "isinstance",
+    "len",
+    "list",
+    "map",
+    "print",
+    "raise",
+    "range",
+    "return",
+    "set",
+    "str",
+    "try",
+    "tuple",
+    "type",
+    "while",
+    "with",
+    "zip",
 ];
 
 /// The calls in the text from left to right; what stands between the parentheses of one is not
@@ -25,7 +56,9 @@ pub(super) fn calls(text: &str) -> Result<Option<Vec<Call>>, Raised> {
         if head.start < consumed || NOT_CALLS.binary_search(&head.name).is_ok() {
             continue;
         }
-        let Some(close) = parens.closing(head.open) else { continue };
+        let Some(close) = parens.closing(head.open) else {
+            continue;
+        };
         consumed = close + 1;
         let inside = strip(&text[head.open + 1..close]);
         if !inside.is_empty() && is_signature(inside) {
@@ -41,7 +74,11 @@ pub(super) fn calls(text: &str) -> Result<Option<Vec<Call>>, Raised> {
 
 /// Whether the arguments look like a declaration's (`city`, `x, y`, `a: int`), not a call's.
 pub fn is_signature(arguments: &str) -> bool {
-    arguments.split(',').map(strip).filter(|part| !part.is_empty()).all(is_parameter)
+    arguments
+        .split(',')
+        .map(strip)
+        .filter(|part| !part.is_empty())
+        .all(is_parameter)
 }
 
 /// `name` or `name: word`, white space allowed around the colon.
@@ -97,7 +134,11 @@ impl<'a> Iterator for Heads<'a> {
             if after.starts_with('(') && word.starts_with(starts_name) {
                 let open = self.text.len() - after.len();
                 self.at = open + 1;
-                return Some(Head { name: word, start, open });
+                return Some(Head {
+                    name: word,
+                    start,
+                    open,
+                });
             }
         }
     }
@@ -121,10 +162,30 @@ mod tests {
 
     #[test]
     fn signatures() {
-        for yes in ["x", "a, b", ",", "x,,y", "a: int, b :c", "a\u{663}", "None", "a\n, _"] {
+        for yes in [
+            "x",
+            "a, b",
+            ",",
+            "x,,y",
+            "a: int, b :c",
+            "a\u{663}",
+            "None",
+            "a\n, _",
+        ] {
             assert!(is_signature(yes), "{yes}");
         }
-        for no in ["a=1", "a: List[int]", "1:x", ":a", "a:b:c", "'a'", "\u{663}", "a b", "a: ", "éa"] {
+        for no in [
+            "a=1",
+            "a: List[int]",
+            "1:x",
+            ":a",
+            "a:b:c",
+            "'a'",
+            "\u{663}",
+            "a b",
+            "a: ",
+            "éa",
+        ] {
             assert!(!is_signature(no), "{no}");
         }
     }

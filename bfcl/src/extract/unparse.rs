@@ -4,11 +4,15 @@
 //! and each further operand of `and`/`or` counts as binding tighter than the one before.
 
 use ruff_python_ast::{
-    BoolOp, Comprehension, Expr, ExprBinOp, ExprCall, ExprCompare, ExprLambda, ExprSubscript, ExprUnaryOp, Number,
-    Operator, Parameters, UnaryOp,
+    BoolOp, Comprehension, Expr, ExprBinOp, ExprCall, ExprCompare, ExprLambda, ExprSubscript,
+    ExprUnaryOp, Number, Operator, Parameters,
 };
+use ruff_text_size::Ranged;
 
-use super::literal::{number, string_points};
+use super::literal::{number, slice, string_points};
+use super::precedence::{
+    self as p, bool_precedence, operator_precedence, own_precedence, unary_precedence,
+};
 use super::{fstring, repr};
 use crate::pyjson::MAX_INT_DIGITS;
 use crate::value::Value;
@@ -24,42 +28,19 @@ pub(super) enum Failure {
     IntTooLong,
     /// `RecursionError`.
     TooDeep,
+    /// A syntax error that only shows here: an escape in the source that `{x=}` repeats.
+    Syntax,
 }
 
 pub(super) type Outcome = Result<(), Failure>;
 
-/// How tightly an expression must bind to stand without parentheses (Python's `_Precedence`).
-pub(super) mod precedence {
-    pub(in crate::extract) const NAMED: u8 = 1;
-    pub(in crate::extract) const TUPLE: u8 = 2;
-    pub(in crate::extract) const YIELD: u8 = 3;
-    pub(in crate::extract) const TEST: u8 = 4;
-    pub(in crate::extract) const OR: u8 = 5;
-    pub(in crate::extract) const AND: u8 = 6;
-    pub(in crate::extract) const NOT: u8 = 7;
-    pub(in crate::extract) const COMPARE: u8 = 8;
-    pub(in crate::extract) const BIT_OR: u8 = 9;
-    pub(in crate::extract) const BIT_XOR: u8 = 10;
-    pub(in crate::extract) const BIT_AND: u8 = 11;
-    pub(in crate::extract) const SHIFT: u8 = 12;
-    pub(in crate::extract) const ARITHMETIC: u8 = 13;
-    pub(in crate::extract) const TERM: u8 = 14;
-    pub(in crate::extract) const FACTOR: u8 = 15;
-    pub(in crate::extract) const POWER: u8 = 16;
-    pub(in crate::extract) const AWAIT: u8 = 17;
-    pub(in crate::extract) const ATOM: u8 = 18;
-
-    /// The next tighter one.
-    pub(in crate::extract) fn next(precedence: u8) -> u8 {
-        (precedence + 1).min(ATOM)
-    }
-}
-
-use precedence as p;
-
 /// The source text of an expression. `source` is the text that it was parsed from.
 pub(super) fn unparse(expression: &Expr, source: &str) -> Result<String, Failure> {
-    let mut printer = Printer { out: String::new(), source, frames: 0 };
+    let mut printer = Printer {
+        out: String::new(),
+        source,
+        frames: 0,
+    };
     printer.node(expression, p::TEST, 0)?;
     Ok(printer.out)
 }
@@ -88,7 +69,9 @@ impl Printer<'_> {
             return Err(Failure::TooDeep);
         }
         let outcome = match own_precedence(node) {
-            Some(own) if precedence > own => self.bracketed('(', ')', |printer| printer.bare(node, precedence)),
+            Some(own) if precedence > own => {
+                self.bracketed('(', ')', |printer| printer.bare(node, precedence))
+            }
             _ => self.bare(node, precedence),
         };
         self.frames -= spent;
@@ -102,7 +85,8 @@ impl Printer<'_> {
             Expr::EllipsisLiteral(_) => self.text("..."),
             Expr::NumberLiteral(n) => self.number(&n.value),
             Expr::StringLiteral(s) => {
-                if s.value.iter().next().is_some_and(|part| part.flags.prefix().is_unicode()) {
+                // Python remembers a `u` in front of the first part, but not a `U`.
+                if slice(self.source, s.range()).starts_with('u') {
                     self.out.push('u');
                 }
                 self.text(&repr::string(&string_points(s, self.source)))
@@ -164,7 +148,10 @@ impl Printer<'_> {
             Expr::Call(call) => self.call(call),
             Expr::Subscript(subscript) => self.subscript(subscript),
             Expr::Slice(slice) => {
-                for (index, part) in [&slice.lower, &slice.upper, &slice.step].into_iter().enumerate() {
+                for (index, part) in [&slice.lower, &slice.upper, &slice.step]
+                    .into_iter()
+                    .enumerate()
+                {
                     if index == 1 || index == 2 && part.is_some() {
                         self.out.push(':');
                     }
@@ -200,7 +187,9 @@ impl Printer<'_> {
             Expr::ListComp(c) => self.comprehension('[', ']', None, &c.elt, &c.generators),
             Expr::SetComp(c) => self.comprehension('{', '}', None, &c.elt, &c.generators),
             Expr::Generator(c) => self.comprehension('(', ')', None, &c.elt, &c.generators),
-            Expr::DictComp(c) => self.comprehension('{', '}', c.key.as_deref(), &c.value, &c.generators),
+            Expr::DictComp(c) => {
+                self.comprehension('{', '}', c.key.as_deref(), &c.value, &c.generators)
+            }
             // Template strings and shell escapes are no syntax of Python 3.12; the rest is above.
             _ => Ok(()),
         }
@@ -211,7 +200,12 @@ impl Printer<'_> {
         Ok(())
     }
 
-    fn bracketed(&mut self, open: char, close: char, inside: impl FnOnce(&mut Self) -> Outcome) -> Outcome {
+    fn bracketed(
+        &mut self,
+        open: char,
+        close: char,
+        inside: impl FnOnce(&mut Self) -> Outcome,
+    ) -> Outcome {
         self.out.push(open);
         inside(self)?;
         self.out.push(close);
@@ -244,7 +238,9 @@ impl Printer<'_> {
 
     fn number(&mut self, literal: &Number) -> Outcome {
         match number(literal) {
-            Ok(Value::Int(int)) if int.has_more_digits_than(MAX_INT_DIGITS) => Err(Failure::IntTooLong),
+            Ok(Value::Int(int)) if int.has_more_digits_than(MAX_INT_DIGITS) => {
+                Err(Failure::IntTooLong)
+            }
             Ok(Value::Int(int)) => self.text(&int.to_string()),
             Ok(Value::Complex(_, imaginary)) => self.text(&repr::imaginary(imaginary)),
             Ok(Value::Float(f)) => self.text(&repr::float(f)),
@@ -345,7 +341,11 @@ impl Printer<'_> {
             }
             printer.node(element, p::TEST, 0)?;
             for generator in generators {
-                printer.out.push_str(if generator.is_async { " async for " } else { " for " });
+                printer.out.push_str(if generator.is_async {
+                    " async for "
+                } else {
+                    " for "
+                });
                 // The generator is a node of its own.
                 printer.node(&generator.target, p::TUPLE, 3)?;
                 printer.out.push_str(" in ");
@@ -429,46 +429,5 @@ fn is_integer(node: &Expr) -> bool {
         Expr::BooleanLiteral(_) => true,
         Expr::NumberLiteral(n) => matches!(n.value, Number::Int(_)),
         _ => false,
-    }
-}
-
-/// The precedence of nodes that parentheses are put around when more is needed.
-fn own_precedence(node: &Expr) -> Option<u8> {
-    Some(match node {
-        Expr::Named(_) => p::NAMED,
-        Expr::Yield(_) | Expr::YieldFrom(_) => p::YIELD,
-        Expr::If(_) | Expr::Lambda(_) => p::TEST,
-        Expr::BoolOp(operation) => bool_precedence(operation.op),
-        Expr::Compare(_) => p::COMPARE,
-        Expr::BinOp(operation) => operator_precedence(operation.op),
-        Expr::UnaryOp(operation) => unary_precedence(operation.op),
-        Expr::Await(_) => p::AWAIT,
-        _ => return None,
-    })
-}
-
-fn bool_precedence(op: BoolOp) -> u8 {
-    match op {
-        BoolOp::And => p::AND,
-        BoolOp::Or => p::OR,
-    }
-}
-
-fn unary_precedence(op: UnaryOp) -> u8 {
-    match op {
-        UnaryOp::Not => p::NOT,
-        UnaryOp::Invert | UnaryOp::UAdd | UnaryOp::USub => p::FACTOR,
-    }
-}
-
-fn operator_precedence(op: Operator) -> u8 {
-    match op {
-        Operator::Add | Operator::Sub => p::ARITHMETIC,
-        Operator::Mult | Operator::MatMult | Operator::Div | Operator::Mod | Operator::FloorDiv => p::TERM,
-        Operator::Pow => p::POWER,
-        Operator::LShift | Operator::RShift => p::SHIFT,
-        Operator::BitOr => p::BIT_OR,
-        Operator::BitXor => p::BIT_XOR,
-        Operator::BitAnd => p::BIT_AND,
     }
 }

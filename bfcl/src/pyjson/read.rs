@@ -8,7 +8,11 @@ use crate::value::{Dict, Int, PyStr, Value};
 /// # Errors
 /// Where `json.loads` raises.
 pub fn loads(text: &str) -> Result<Value, LoadError> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
+    let mut reader = Reader {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+    };
     // Python refuses a byte order mark; it is not white space here either, so it falls out below.
     reader.skip_space();
     let value = reader.document()?;
@@ -69,7 +73,9 @@ impl Reader<'_> {
                 }
             };
             loop {
-                let Some(container) = open.pop() else { return Ok(value) };
+                let Some(container) = open.pop() else {
+                    return Ok(value);
+                };
                 match self.after_item(container, value)? {
                     Ok(container) => {
                         open.push(container);
@@ -83,7 +89,11 @@ impl Reader<'_> {
 
     /// Adds a finished item to its container: still open at the next item's start (`Ok`), or
     /// closed and itself a finished value (`Err`).
-    fn after_item(&mut self, container: Open, item: Value) -> Result<Result<Open, Value>, LoadError> {
+    fn after_item(
+        &mut self,
+        container: Open,
+        item: Value,
+    ) -> Result<Result<Open, Value>, LoadError> {
         self.skip_space();
         let next = self.peek();
         match container {
@@ -202,9 +212,14 @@ impl Reader<'_> {
         }
         let digits = text.trim_start_matches('-').len();
         if digits > MAX_INT_DIGITS {
-            return Err(LoadError::IntTooLong { offset: start, digits });
+            return Err(LoadError::IntTooLong {
+                offset: start,
+                digits,
+            });
         }
-        Int::parse(text).map(Value::Int).ok_or(self.expected("an integer"))
+        Int::parse(text)
+            .map(Value::Int)
+            .ok_or(self.expected("an integer"))
     }
 
     fn digits_from(&self, start: usize) -> usize {
@@ -229,7 +244,10 @@ impl Reader<'_> {
     /// Moves to the next quote, backslash or control character, or to the end.
     fn skip_plain(&mut self) {
         let plain = |b: &u8| *b >= 0x20 && *b != b'"' && *b != b'\\';
-        self.at += self.bytes[self.at..].iter().take_while(|b| plain(b)).count();
+        self.at += self.bytes[self.at..]
+            .iter()
+            .take_while(|b| plain(b))
+            .count();
     }
 
     fn string_with_escapes(&mut self, open: usize) -> Result<PyStr, LoadError> {
@@ -308,7 +326,10 @@ impl Reader<'_> {
     }
 
     fn expected(&self, expected: &'static str) -> LoadError {
-        LoadError::Syntax { offset: self.at, expected }
+        LoadError::Syntax {
+            offset: self.at,
+            expected,
+        }
     }
 }
 
@@ -318,26 +339,70 @@ mod tests {
     use crate::pyjson::dumps;
 
     fn round(text: &str) -> Option<String> {
-        loads(text).ok().map(|value| dumps(&value).expect("JSON values can be written"))
+        loads(text)
+            .ok()
+            .map(|value| dumps(&value).expect("JSON values can be written"))
     }
 
     #[test]
     fn python_reads_more_than_the_standard() {
-        assert_eq!(round(" [NaN, -Infinity, Infinity] ").as_deref(), Some("[NaN, -Infinity, Infinity]"));
-        assert_eq!(round(r#"{"a":1,"b":2,"a":3}"#).as_deref(), Some(r#"{"a": 3, "b": 2}"#));
+        assert_eq!(
+            round(" [NaN, -Infinity, Infinity] ").as_deref(),
+            Some("[NaN, -Infinity, Infinity]")
+        );
+        assert_eq!(
+            round(r#"{"a":1,"b":2,"a":3}"#).as_deref(),
+            Some(r#"{"a": 3, "b": 2}"#)
+        );
         assert_eq!(round(r#""\ud800x""#).as_deref(), Some(r#""\ud800x""#));
-        assert_eq!(round(r#""\ud83d\ude00""#).as_deref(), Some(r#""\ud83d\ude00""#));
-        assert_eq!(round("123456789012345678901234567890").as_deref(), Some("123456789012345678901234567890"));
-        assert_eq!(round("[-0, -0.0, 1e400, 1E5]").as_deref(), Some("[0, -0.0, Infinity, 100000.0]"));
+        assert_eq!(
+            round(r#""\ud83d\ude00""#).as_deref(),
+            Some(r#""\ud83d\ude00""#)
+        );
+        assert_eq!(
+            round("123456789012345678901234567890").as_deref(),
+            Some("123456789012345678901234567890")
+        );
+        assert_eq!(
+            round("[-0, -0.0, 1e400, 1E5]").as_deref(),
+            Some("[0, -0.0, Infinity, 100000.0]")
+        );
     }
 
     #[test]
     fn what_python_refuses_is_refused() {
         for text in [
-            "", " ", "[", "[1,]", "{\"a\":1,}", "{a:1}", "'a'", "01", "1.", ".5", "+1", "- 1", "1e", "nul", "[1 2]",
-            "\"a\nb\"", "\"\\x41\"", "\"\\u12g4\"", "\"abc", "\u{feff}1", "\u{a0}1", "1\u{0}", "-Inf", "\"\\", "{\"a\"}", "\u{0663}",
+            "",
+            " ",
+            "[",
+            "[1,]",
+            "{\"a\":1,}",
+            "{a:1}",
+            "'a'",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "- 1",
+            "1e",
+            "nul",
+            "[1 2]",
+            "\"a\nb\"",
+            "\"\\x41\"",
+            "\"\\u12g4\"",
+            "\"abc",
+            "\u{feff}1",
+            "\u{a0}1",
+            "1\u{0}",
+            "-Inf",
+            "\"\\",
+            "{\"a\"}",
+            "\u{0663}",
         ] {
-            assert!(matches!(loads(text), Err(LoadError::Syntax { .. })), "{text:?}");
+            assert!(
+                matches!(loads(text), Err(LoadError::Syntax { .. })),
+                "{text:?}"
+            );
         }
     }
 
@@ -345,9 +410,18 @@ mod tests {
     fn limits_are_python_s() {
         let nested = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
         assert!(loads(&nested(MAX_READ_DEPTH)).is_ok());
-        assert!(matches!(loads(&nested(MAX_READ_DEPTH + 1)), Err(LoadError::TooDeep { .. })));
-        assert!(matches!(loads(&"[".repeat(1_000_000)), Err(LoadError::TooDeep { .. })));
+        assert!(matches!(
+            loads(&nested(MAX_READ_DEPTH + 1)),
+            Err(LoadError::TooDeep { .. })
+        ));
+        assert!(matches!(
+            loads(&"[".repeat(1_000_000)),
+            Err(LoadError::TooDeep { .. })
+        ));
         assert!(loads(&format!("-{}", "9".repeat(MAX_INT_DIGITS))).is_ok());
-        assert!(matches!(loads(&"9".repeat(MAX_INT_DIGITS + 1)), Err(LoadError::IntTooLong { .. })));
+        assert!(matches!(
+            loads(&"9".repeat(MAX_INT_DIGITS + 1)),
+            Err(LoadError::IntTooLong { .. })
+        ));
     }
 }

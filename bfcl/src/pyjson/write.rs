@@ -10,7 +10,10 @@ use crate::value::{Int, PyStr, Value};
 /// # Errors
 /// Where `json.dumps` raises.
 pub fn dumps(value: &Value) -> Result<String, DumpError> {
-    let mut writer = Writer { out: String::new(), style: Style::Python };
+    let mut writer = Writer {
+        out: String::new(),
+        style: Style::Python,
+    };
     writer.value(value, 0)?;
     Ok(writer.out)
 }
@@ -21,7 +24,10 @@ pub fn dumps(value: &Value) -> Result<String, DumpError> {
 /// # Errors
 /// For values JSON cannot express. A lone surrogate, on which msgspec raises, counts as one.
 pub fn encode_compact(value: &Value) -> Result<String, DumpError> {
-    let mut writer = Writer { out: String::new(), style: Style::Compact };
+    let mut writer = Writer {
+        out: String::new(),
+        style: Style::Compact,
+    };
     writer.value(value, 0)?;
     Ok(writer.out)
 }
@@ -115,7 +121,11 @@ impl Writer {
         match self.style {
             Style::Compact if !f.is_finite() => self.out.push_str("null"),
             _ if f.is_nan() => self.out.push_str("NaN"),
-            _ if f.is_infinite() => self.out.push_str(if f > 0.0 { "Infinity" } else { "-Infinity" }),
+            Style::Compact => self.out.push_str(&compact_float(f)),
+            _ if f.is_infinite() => {
+                self.out
+                    .push_str(if f > 0.0 { "Infinity" } else { "-Infinity" })
+            }
             _ => self.out.push_str(&float_repr(f)),
         }
     }
@@ -168,7 +178,10 @@ fn escape_char(out: &mut String, c: char, style: Style) {
         '\u{8}' => out.push_str("\\b"),
         ' '..='~' => out.push(c),
         _ if style == Style::Compact && c >= ' ' => out.push(c),
-        _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| push_unit(out, *unit)),
+        _ => c
+            .encode_utf16(&mut [0; 2])
+            .iter()
+            .for_each(|unit| push_unit(out, *unit)),
     }
 }
 
@@ -179,20 +192,47 @@ fn push_unit(out: &mut String, unit: u16) {
 /// A float as Python's `repr` prints it: the shortest digits that read back, with an exponent below
 /// 1e-4 and from 1e16 on; `inf`, `-inf` and `nan` for the others.
 pub(crate) fn float_repr(f: f64) -> String {
+    match decimal(f, -4) {
+        Decimal::Plain(text) => text,
+        Decimal::Scientific(mantissa, exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+        }
+    }
+}
+
+/// A finite float as msgspec prints it: as Python, but from 1e-5 on without an exponent, and
+/// exponents without plus and padding.
+fn compact_float(f: f64) -> String {
+    match decimal(f, -5) {
+        Decimal::Plain(text) => text,
+        Decimal::Scientific(mantissa, exponent) => format!("{mantissa}e{exponent}"),
+    }
+}
+
+enum Decimal {
+    Plain(String),
+    Scientific(String, i32),
+}
+
+/// The shortest digits that read back, plain for exponents from `lowest` to 15.
+fn decimal(f: f64, lowest: i32) -> Decimal {
     if !f.is_finite() {
-        return if f.is_nan() { "nan".into() } else if f > 0.0 { "inf".into() } else { "-inf".into() };
+        let infinite = if f > 0.0 { "inf" } else { "-inf" };
+        return Decimal::Plain(if f.is_nan() { "nan" } else { infinite }.to_owned());
     }
     let scientific = format!("{f:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..16).contains(&exponent) {
-        // Debug adds ".0" to integral values, but goes over to exponents at 1e16 as well as below
-        // 1e-5: in this range it prints plain decimals.
-        let plain = format!("{f}");
-        return if plain.contains('.') { plain } else { plain + ".0" };
+    if !(lowest..16).contains(&exponent) {
+        return Decimal::Scientific(mantissa.to_owned(), exponent);
     }
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+    let plain = f.to_string();
+    Decimal::Plain(if plain.contains('.') {
+        plain
+    } else {
+        plain + ".0"
+    })
 }
 
 #[cfg(test)]
@@ -203,19 +243,50 @@ mod tests {
     #[test]
     fn floats_print_as_python_prints_them() {
         for (f, text) in [
-            (1.0, "1.0"), (0.1, "0.1"), (1e16, "1e+16"), (1e15, "1000000000000000.0"), (0.0001, "0.0001"),
-            (0.00001, "1e-05"), (1e22, "1e+22"), (5e-324, "5e-324"), (-0.0, "-0.0"), (1.5e300, "1.5e+300"),
-            (123456789.123456789, "123456789.12345679"), (9007199254740993.0, "9007199254740992.0"),
+            (1.0, "1.0"),
+            (0.1, "0.1"),
+            (1e16, "1e+16"),
+            (1e15, "1000000000000000.0"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (1e22, "1e+22"),
+            (5e-324, "5e-324"),
+            (-0.0, "-0.0"),
+            (1.5e300, "1.5e+300"),
+            (123_456_789.123_456_79, "123456789.12345679"),
+            (9007199254740993.0, "9007199254740992.0"),
         ] {
             assert_eq!(float_repr(f), text);
         }
     }
 
     #[test]
+    fn msgspec_prints_floats_its_own_way() {
+        for (f, text) in [
+            (1e-5, "0.00001"),
+            (1e-6, "1e-6"),
+            (1e15, "1000000000000000.0"),
+            (1.5e22, "1.5e22"),
+        ] {
+            assert_eq!(compact_float(f), text);
+        }
+        assert_eq!(
+            encode_compact(&Value::Float(f64::NAN)).as_deref(),
+            Ok("null")
+        );
+    }
+
+    #[test]
     fn strings_are_escaped_to_ascii() {
         let text = Value::str("a\"\\\u{7f}é😀\u{1}\n~");
-        assert_eq!(dumps(&text).as_deref(), Ok("\"a\\\"\\\\\\u007f\\u00e9\\ud83d\\ude00\\u0001\\n~\""));
-        assert_eq!(encode_compact(&text).as_deref(), Ok("\"a\\\"\\\\\u{7f}é😀\\u0001\\n~\""));
+        assert_eq!(
+            dumps(&text).as_deref(),
+            Ok("\"a\\\"\\\\\\u007f\\u00e9\\ud83d\\ude00\\u0001\\n~\"")
+        );
+        assert_eq!(
+            encode_compact(&text).as_deref(),
+            Ok("\"a\\\"\\\\\u{7f}é😀\\u0001\\n~\"")
+        );
     }
 
     #[test]
@@ -223,7 +294,10 @@ mod tests {
         let mut dict = Dict::new();
         dict.insert(Value::None, Value::Tuple(vec![]));
         dict.insert(Value::Float(1.5), Value::Bool(true));
-        assert_eq!(dumps(&Value::Dict(dict.clone())).as_deref(), Ok(r#"{"null": [], "1.5": true}"#));
+        assert_eq!(
+            dumps(&Value::Dict(dict.clone())).as_deref(),
+            Ok(r#"{"null": [], "1.5": true}"#)
+        );
         dict.insert(Value::Tuple(vec![]), Value::None);
         assert_eq!(dumps(&Value::Dict(dict)), Err(DumpError::Type("tuple")));
     }

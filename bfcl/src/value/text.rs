@@ -54,11 +54,6 @@ impl PyStr {
             Repr::Wtf8(bytes) => bytes,
         }
     }
-
-    /// Hashes a text as the equal string would be.
-    pub(crate) fn hash_utf8<H: Hasher>(text: &str, state: &mut H) {
-        text.as_bytes().hash(state);
-    }
 }
 
 impl Hash for PyStr {
