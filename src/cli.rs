@@ -84,9 +84,9 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub dataset: DatasetArgs,
-    /// Directory for the results; must not exist or be empty.
-    #[arg(short, long, value_name = "DIR")]
-    pub out: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub results: ResultsArgs,
     /// Rules to hold the run to.
     #[arg(long, value_enum, default_value = "mlperf-v6.1-edge")]
     pub profile: Profile,
@@ -123,6 +123,33 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
+}
+
+/// Where the results of a run go.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct ResultsArgs {
+    /// Directory for the results; must not exist or be empty.
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Directory of an interrupted run to go on with, at the beginning of the conversation that it was in. Give
+    /// everything else as it was given then. Such a run is labelled, and can never be submitted.
+    #[arg(long, value_name = "DIR")]
+    pub resume: Option<PathBuf>,
+}
+
+impl ResultsArgs {
+    /// The directory, and whether a run in it is to be resumed.
+    ///
+    /// # Panics
+    /// Never: clap demands one of the two.
+    #[must_use]
+    pub fn directory(&self) -> (&PathBuf, bool) {
+        match (&self.out, &self.resume) {
+            (Some(dir), _) => (dir, false),
+            (None, resume) => (resume.as_ref().expect("clap demands --out or --resume"), true),
+        }
+    }
 }
 
 /// How llama.cpp runs the model; llama.cpp's own names.

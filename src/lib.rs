@@ -17,3 +17,4 @@ pub mod output;
 pub mod plan;
 pub mod record;
 pub mod replay;
+pub mod results;

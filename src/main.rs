@@ -10,7 +10,8 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => commands::run::run(&args),
         Command::Prompts(args) => commands::prompts::run(&args),
-        Command::Synth(args) => commands::synth::run(&args), Command::Inspect(_) => unreachable!(),
+        Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Synth(args) => commands::synth::run(&args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -1,5 +1,6 @@
 //! One file per verb: wiring only.
 
+pub mod inspect;
 pub mod prompts;
 pub mod run;
 pub mod synth;

@@ -4,8 +4,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use anyhow::anyhow;
-use gguf::{Facts, Gguf};
+use anyhow::{Context, anyhow};
+use gguf::{Facts, Gguf, Mtp};
 use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest, Sha256};
 
@@ -18,9 +18,15 @@ use crate::machine::memory::{self, MemoryPlan};
 use crate::machine::{Device, host_memory_available};
 use crate::plan::{EnginePlan, ModelPlan};
 
-/// Validates the file's header, all parts included.
+/// Validates the file's header, all parts included. Metadata and tensors that disagree about a prediction head are
+/// refused here, because llama.cpp would fail on them later, with the name of some tensor.
 pub fn open(path: &Path) -> Result<Gguf, Failure> {
-    Gguf::open(path).bad_input()
+    let gguf = Gguf::open(path).bad_input()?;
+    let facts = Facts::of(&gguf).with_context(|| format!("{}", path.display())).bad_input()?;
+    match Mtp::of(&gguf, &facts) {
+        Mtp::Inconsistent(fault) => Err(fault).with_context(|| format!("{}", path.display())).bad_input(),
+        Mtp::Yes { .. } | Mtp::No => Ok(gguf),
+    }
 }
 
 /// Loads a model that [`open`] has validated.
@@ -56,10 +62,11 @@ pub fn template(model: &LoadedModel, path: &Path) -> Result<(ChatTemplate, usize
     let source = model.chat_template().ok_or(ChatError::NoTemplate).map_err(at)?;
     let (bos, eos) = model.bos_eos();
     let template = ChatTemplate::new(&source, &bos, &eos, false).map_err(at)?;
+    // First a real rendering: llama.cpp takes a template that raises for one that renders no tools.
+    let held_back = prefix::held_back(&template, model).map_err(at)?;
     if !template.supports_tools().map_err(at)? {
         return Err(at(ChatError::NoTools));
     }
-    let held_back = prefix::held_back(&template, model).map_err(at)?;
     Ok((template, held_back))
 }
 

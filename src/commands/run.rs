@@ -3,7 +3,6 @@
 //! Results are opened before the model is loaded, so that a bad directory fails at once; every finished turn is on
 //! disk before the next one starts, so that a late crash keeps what was measured.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
@@ -14,16 +13,15 @@ use crate::chat::{ChatTemplate, Dialogue};
 use crate::cli::RunArgs;
 use crate::clock::{Clock, MonotonicClock};
 use crate::conversation::{Dataset, json_array};
-use crate::engine::Engine;
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings, devices};
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::{Machine, Software, describe};
-use crate::metrics::{RunFacts, Summary};
-use crate::output::{OutDirError, create_out_dir, render, verdict_line, write_json_atomic};
+use crate::output::{OutDirError, render, verdict_line};
 use crate::plan::{Plan, nanos};
-use crate::record::{RecordLog, TurnRecord, read_records};
+use crate::record::{RecordLog, TurnRecord};
 use crate::replay::{Ending, Interrupt, LlamaChat, Observer, Replay, Settings};
+use crate::results::{Resumed, ResultsError, RunDir};
 
 /// Runs the command.
 ///
@@ -33,8 +31,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::start());
     let data = dataset::load(&args.dataset)?;
     let gguf = model::open(&args.model)?;
-    create_out_dir(&args.out).map_err(out_dir)?;
-    let machine = describe(&args.out, devices(), Software::this_program(LLAMA_BUILD, LLAMA_CRATES));
+    let (path, resume) = args.results.directory();
+    let dir = if resume { RunDir::existing(path) } else { RunDir::create(path) }.map_err(results)?;
+    let machine = describe(path, devices(), Software::this_program(LLAMA_BUILD, LLAMA_CRATES));
     let cores = machine.cpu.physical_cores.get().copied().unwrap_or(1);
     let plan = Plan::new(args, &data, model::describe(&gguf)?, cores).bad_input()?;
     model::check_memory(&gguf, &plan.engine, &machine.devices, args.engine.ignore_memory)?;
@@ -43,15 +42,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let incremental = renders_incrementally(&template, &loaded, held_back, &data, &plan)?;
     let chat = LlamaChat::new(Dialogue::new(&template, &loaded, held_back, incremental));
     let engine = LlamaEngine::new(&loaded, &plan.engine.context, plan.engine.boundaries, Arc::clone(&clock)).setup()?;
-    let results = Results {
-        out: &args.out,
-        plan: &plan,
-        machine: &machine,
-        context: engine.context_size(),
-    };
-    results.open()?;
-    let ending = replay(&results, &data, chat, engine, &*clock)?;
-    let summary = results.close(ending == Ending::Finished)?;
+    let start = start(&dir, &plan, &machine, resume)?;
+    let ending = replay(&plan, &data, start, chat, engine, &*clock)?;
+    let summary = dir.derive(&plan).run_failed()?;
     print::stdout(&render(args.format.format, &plan.settings(), &summary).run_failed()?)?;
     eprintln!("{}", verdict_line(&summary));
     Ok(match ending {
@@ -62,12 +55,33 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 /// A directory that holds something is the user's mistake; one that cannot be written is the machine's.
-fn out_dir(error: OutDirError) -> Failure {
-    let exit = match error {
-        OutDirError::NotEmpty { .. } | OutDirError::NotADirectory { .. } => Exit::BadInput,
-        OutDirError::NotWritable { .. } | OutDirError::Unusable { .. } => Exit::Setup,
+fn results(error: ResultsError) -> Failure {
+    use OutDirError::{NotADirectory, NotEmpty};
+    let exit = match &error {
+        ResultsError::Directory(NotEmpty { .. } | NotADirectory { .. }) => Exit::BadInput,
+        ResultsError::File { .. }
+        | ResultsError::Read(_)
+        | ResultsError::Accounting { .. }
+        | ResultsError::OtherPlan { .. }
+        | ResultsError::Complete { .. } => Exit::BadInput,
+        ResultsError::Directory(_) | ResultsError::Write(_) | ResultsError::Log(_) => Exit::Setup,
     };
     Failure::new(exit, error)
+}
+
+/// Opens the directory's files: for a new run, or for going on with one.
+fn start(dir: &RunDir, plan: &Plan, machine: &Machine, resume: bool) -> Result<Resumed, Failure> {
+    if !resume {
+        return Ok(Resumed {
+            log: dir.begin(plan, machine).map_err(results)?,
+            conversation: 0,
+            attempt: 0,
+        });
+    }
+    let resumed = dir.resume(plan, machine).map_err(results)?;
+    let rows = resumed.log.rows();
+    eprintln!("resuming: {rows} rows kept, going on with conversation {}", resumed.conversation + 1);
+    Ok(resumed)
 }
 
 fn load(args: &RunArgs, plan: &Plan) -> Result<LoadedModel, Failure> {
@@ -117,43 +131,6 @@ fn renders_incrementally(
     Ok(true)
 }
 
-/// The files of a run.
-struct Results<'a> {
-    out: &'a Path,
-    plan: &'a Plan,
-    machine: &'a Machine,
-    context: usize,
-}
-
-impl Results<'_> {
-    fn facts(&self, finished: bool) -> RunFacts {
-        RunFacts {
-            conversations: self.plan.selection(),
-            deviations: self.plan.deviations.clone(),
-            finished,
-            context_tokens: self.context,
-            ..RunFacts::default()
-        }
-    }
-
-    /// Writes everything that is known before the first turn, and a summary that says `"complete": false`.
-    fn open(&self) -> Result<(), Failure> {
-        let summary = Summary::compute(&[], &self.facts(false)).run_failed()?;
-        let written = write_json_atomic(&self.out.join("plan.json"), self.plan)
-            .and_then(|()| write_json_atomic(&self.out.join("machine.json"), self.machine))
-            .and_then(|()| write_json_atomic(&self.out.join("summary.json"), &summary));
-        written.setup()
-    }
-
-    /// Reads the rows back and writes the summary: what is reported is what is on disk.
-    fn close(&self, finished: bool) -> Result<Summary, Failure> {
-        let back = read_records(&self.out.join("turns.jsonl")).run_failed()?;
-        let summary = Summary::compute(&back.records, &self.facts(finished)).run_failed()?;
-        write_json_atomic(&self.out.join("summary.json"), &summary).run_failed()?;
-        Ok(summary)
-    }
-}
-
 /// Rows to the log, progress to the terminal.
 struct Keeper<'a> {
     log: RecordLog,
@@ -173,23 +150,25 @@ impl Observer for Keeper<'_> {
 }
 
 fn replay(
-    results: &Results<'_>,
+    plan: &Plan,
     data: &Dataset,
+    start: Resumed,
     mut chat: LlamaChat<'_>,
     mut engine: LlamaEngine<'_>,
     clock: &dyn Clock,
 ) -> Result<Ending, Failure> {
-    let plan = results.plan;
     let selection = plan.selection();
     let interrupt = Interrupt::default();
     listen(&interrupt)?;
     let mut keeper = Keeper {
-        log: RecordLog::create(&results.out.join("turns.jsonl")).setup()?,
+        log: start.log,
         progress: Progress::new(&selection, clock),
     };
     let mut replay = Replay {
         settings: Settings {
             selection: &selection,
+            first: start.conversation,
+            attempt: start.attempt,
             max_new_tokens: plan.replay.max_new_tokens as usize,
             turn_timeout: Some(nanos(plan.replay.turn_timeout_s)),
             time_cap: plan.replay.time_cap_s.map(nanos),

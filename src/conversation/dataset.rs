@@ -25,7 +25,7 @@ impl Dataset {
 }
 
 /// One recorded conversation.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Conversation {
     /// `conversation_id`: non-empty printable ASCII, unique in the data set.
     pub id: String,
@@ -46,7 +46,7 @@ impl Conversation {
 }
 
 /// One turn of the client: what it sends, and the reply that was recorded.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ClientTurn {
     /// The client row's number in its conversation: 1, 3, 5, …
     pub turn: u32,

@@ -21,6 +21,7 @@ mod messages;
 mod reader;
 mod row;
 mod rule;
+pub mod variant;
 mod wellformed;
 
 #[cfg(test)]

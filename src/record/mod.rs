@@ -34,6 +34,9 @@ pub struct TurnRecord {
     pub conversation_id: String,
     /// The client row's number in the data set: 1, 3, 5, …
     pub turn: u32,
+    /// Which start of the run this row belongs to: 0, and one more for each
+    /// `--resume`. The run's clock starts again with each.
+    pub attempt: u32,
     /// How the turn ended.
     pub state: TurnState,
     /// Why, in words, when `state` alone does not say it (failures, skips).
@@ -113,6 +116,7 @@ impl TurnRecord {
             schema: SCHEMA,
             conversation_id: conversation_id.into(),
             turn,
+            attempt: 0,
             state,
             reason: None,
             prompt_sha256: None,

@@ -32,6 +32,10 @@ use row::{Clocked, Issue};
 pub struct Settings<'a> {
     /// One entry per conversation of the data set, in its order.
     pub selection: &'a [ConversationFacts],
+    /// Index of the first conversation to replay; those before it have their rows.
+    pub first: usize,
+    /// Number of this start of the run: 0, or one more for each resumption.
+    pub attempt: u32,
     /// Most tokens per turn.
     pub max_new_tokens: usize,
     /// Time after which a turn fails, ns.
@@ -120,14 +124,14 @@ impl Replay<'_> {
         assert_eq!(self.settings.selection.len(), data.conversations.len());
         let start = self.clock.now();
         let mut issued = 0u32;
-        for (conversation, facts) in data.conversations.iter().zip(self.settings.selection) {
+        for (conversation, facts) in data.conversations.iter().zip(self.settings.selection).skip(self.settings.first) {
             self.engine.forget();
             let mut failed: Option<TurnRecord> = None;
             for index in 0..facts.selected as usize {
                 let turn = conversation.turns[index].turn;
                 if let Some(cause) = &failed {
                     let reason = format!("turn {} ended as {}", cause.turn, cause.state);
-                    self.write(&TurnRecord::skipped(conversation.id.clone(), turn, reason))?;
+                    self.write(TurnRecord::skipped(conversation.id.clone(), turn, reason))?;
                     continue;
                 }
                 if self.interrupt.requested() {
@@ -145,18 +149,17 @@ impl Replay<'_> {
                 if record.state.is_completed() && self.settings.self_check.is_some_and(|k| issued.is_multiple_of(k)) {
                     record.self_check = Some(self.self_check(&record)?);
                 }
-                self.write(&record)?;
-                if record.state.is_failed() {
-                    failed = Some(record);
-                }
+                failed = record.state.is_failed().then(|| record.clone());
+                self.write(record)?;
             }
         }
         Ok(Ending::Finished)
     }
 
-    fn write(&mut self, record: &TurnRecord) -> Result<(), ReplayError> {
-        self.observer.ended(record).map_err(|source| ReplayError::Row {
-            conversation_id: record.conversation_id.clone(),
+    fn write(&mut self, mut record: TurnRecord) -> Result<(), ReplayError> {
+        record.attempt = self.settings.attempt;
+        self.observer.ended(&record).map_err(|source| ReplayError::Row {
+            conversation_id: record.conversation_id,
             turn: record.turn,
             source,
         })

@@ -167,6 +167,8 @@ impl Case {
         let ending = Replay {
             settings: Settings {
                 selection: &selection,
+                first: 0,
+                attempt: 0,
                 max_new_tokens: self.max_new_tokens,
                 turn_timeout: self.timeout,
                 time_cap: self.time_cap,
