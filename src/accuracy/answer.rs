@@ -48,7 +48,9 @@ impl Answer {
     }
 }
 
-fn split_repeat(issued_id: &str) -> (&str, u32) {
+/// A conversation's id in the data set and the pass over it, from 1: `a__repeat_2` → `a`, 2.
+#[must_use]
+pub fn split_repeat(issued_id: &str) -> (&str, u32) {
     issued_id
         .rsplit_once("__repeat_")
         .filter(|(_, digits)| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))

@@ -125,14 +125,24 @@ mod tests {
         assert_eq!(actions("bash", r#"{"cmd": "ls"}"#), ["ls"]);
         assert_eq!(actions("bash", r#"{"command": "", "cmd": "ls"}"#), ["ls"]);
         assert_eq!(actions("bash", r#"{"command": 0, "cmd": "ls"}"#), ["ls"]);
-        assert_eq!(actions("bash", r#"{"cmd": "cat", "command": "ls"}"#), ["ls"]);
+        assert_eq!(
+            actions("bash", r#"{"cmd": "cat", "command": "ls"}"#),
+            ["ls"]
+        );
     }
 
     #[test]
     fn what_is_no_bash_call_has_no_actions() {
         let none = Vec::<&str>::new();
         assert_eq!(actions("Bash", r#"{"command": "ls"}"#), none);
-        for arguments in ["", "ls", "[]", "\"ls\"", r#"{"command": ["ls"]}"#, r#"{"command": "#] {
+        for arguments in [
+            "",
+            "ls",
+            "[]",
+            "\"ls\"",
+            r#"{"command": ["ls"]}"#,
+            r#"{"command": "#,
+        ] {
             assert_eq!(actions("bash", arguments), none, "{arguments}");
         }
     }

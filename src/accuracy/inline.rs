@@ -180,7 +180,9 @@ fn turn_score(expected: &Expected, repeat: u32, said: Option<&Said>) -> (TurnSco
         Truth::Actions(recorded) => compare_actions(recorded, generated_actions(&reply.calls)),
         Truth::Intents(right) => {
             let model_intent = intent::stated(reply);
-            let hit = model_intent.as_ref().is_some_and(|code| right.contains(code));
+            let hit = model_intent
+                .as_ref()
+                .is_some_and(|code| right.contains(code));
             let gt_intents = right.iter().cloned().collect();
             let compared = Compared::Intents {
                 gt_intents,

@@ -71,7 +71,9 @@ mod tests {
 
     #[test]
     fn what_is_no_code() {
-        let cases = ["i001", "xI001", "I0011", "I01", "I001x", "é_I001", "I00é", "I"];
+        let cases = [
+            "i001", "xI001", "I0011", "I01", "I001x", "é_I001", "I00é", "I",
+        ];
         for text in cases {
             assert_eq!(of("", text), None, "{text}");
         }

@@ -21,7 +21,7 @@ mod intent;
 #[cfg(test)]
 mod tests;
 
-pub use self::answer::{Answer, Call, Said};
+pub use self::answer::{Answer, Call, Said, split_repeat};
 pub use self::checks::{Check, OslWindow, OslWindowError, replay_checks};
 pub use self::command::executables;
 pub use self::expected::{Expected, Truth, expected};

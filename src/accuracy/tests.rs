@@ -119,7 +119,11 @@ fn nothing_scored_is_null_and_never_zero() {
     assert!(json["score"].is_null());
     assert_eq!(json["domains"], serde_json::json!({}));
     assert!(json.get("excluded_turns").is_none());
-    assert!(!replay_checks(&scores, 1, None, None).iter().any(|c| c.name != "turns_missing" && c.passed));
+    assert!(
+        !replay_checks(&scores, 1, None, None)
+            .iter()
+            .any(|c| c.name != "turns_missing" && c.passed)
+    );
 }
 
 #[test]
@@ -159,13 +163,18 @@ fn checks_compare_with_the_data_set() {
         (Some(110.01), false),
         (None, false),
     ] {
-        assert_eq!(passed(&all, mean, Some(window))[3], row("osl_window", inside));
+        assert_eq!(
+            passed(&all, mean, Some(window))[3],
+            row("osl_window", inside)
+        );
     }
 }
 
 #[test]
 fn a_window_is_two_ordered_numbers() {
-    for text in ["", "1", "1,", "2,1", "-1,2", "a,b", "1,inf", "NaN,1", "1,2,3"] {
+    for text in [
+        "", "1", "1,", "2,1", "-1,2", "a,b", "1,inf", "NaN,1", "1,2,3",
+    ] {
         let error = text.parse::<OslWindow>().expect_err(text);
         assert!(error.to_string().contains("LO,HI"), "{error}");
     }
@@ -175,8 +184,8 @@ fn a_window_is_two_ordered_numbers() {
 
 /// The benchmark's data set, or a printed reason to skip.
 fn benchmark() -> Option<crate::conversation::Dataset> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../shared/data/agentic_coding_2.5h.jsonl");
+    let path =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/agentic_coding_2.5h.jsonl");
     if !path.is_file() {
         println!("skipped: {} is absent", path.display());
         return None;
@@ -215,7 +224,11 @@ fn the_recorded_calls_score_one_on_1006_turns() {
     assert_eq!((turns.issued, turns.scored, turns.missing), (1007, 1006, 0));
     assert_eq!(scores.excluded_turns.len(), 1);
     assert!(scores.per_turn.iter().all(|t| t.score == 1.0));
-    assert!(replay_checks(&scores, 1007, None, None).iter().all(|c| c.passed));
+    assert!(
+        replay_checks(&scores, 1007, None, None)
+            .iter()
+            .all(|c| c.passed)
+    );
 }
 
 #[test]

@@ -177,7 +177,9 @@ impl Block {
     ) -> Self {
         let last = sorted.len() - 1;
         let at = |permille: usize| sorted[permille * last / 1000];
-        let percentiles = PERCENTILES.iter().map(|(key, _, permille)| (*key, Some(at(*permille))));
+        let percentiles = PERCENTILES
+            .iter()
+            .map(|(key, _, permille)| (*key, Some(at(*permille))));
         Self::Full(Box::new(Stats {
             total,
             min,
@@ -193,35 +195,50 @@ impl Block {
 }
 
 fn estimate(sorted: &[f64]) -> Grid {
-    let targets = PERCENTILES.iter().filter(|(_, p, _)| *p >= EARLY_STOPPING_FROM);
-    Grid(targets.map(|(key, p, _)| (*key, early_stopping(sorted, *p))).collect())
+    let targets = PERCENTILES
+        .iter()
+        .filter(|(_, p, _)| *p >= EARLY_STOPPING_FROM);
+    Grid(
+        targets
+            .map(|(key, p, _)| (*key, early_stopping(sorted, *p)))
+            .collect(),
+    )
 }
 
-/// √(n·Σx² − (Σx)²) ÷ √(n·(n − 1)), the radicand exact: with nanoseconds the two sums agree in most
-/// of a double's digits.
+/// Sample standard deviation of integers: Σx² is exact and rounded once, and so is (Σx)² ÷ n, as
+/// Python divides integers; the reference subtracts the two as doubles.
 fn integer_std_dev(values: &[u64]) -> f64 {
-    let n = values.len() as u128;
-    if n < 2 {
-        return 0.0;
-    }
     let mut sum = 0u128;
     let mut squares = 0u128;
     for value in values.iter().map(|v| u128::from(*v)) {
         sum = sum.saturating_add(value);
         squares = squares.saturating_add(value.saturating_mul(value));
     }
-    let radicand = n.saturating_mul(squares).saturating_sub(sum.saturating_mul(sum));
-    (radicand as f64).sqrt() / ((n * (n - 1)) as f64).sqrt()
+    let shared = quotient(sum.saturating_mul(sum), values.len() as u128);
+    deviation(squares as f64 - shared, values.len())
+}
+
+/// `dividend` ÷ `divisor`, rounded once.
+fn quotient(dividend: u128, divisor: u128) -> f64 {
+    // With all the bits there is room for, the quotient has more than a double keeps; the last bit
+    // stands for the remainder, so that a tie is none.
+    let shift = dividend.leading_zeros().min(127);
+    let (shifted, divisor) = (dividend << shift, divisor.max(1));
+    let sticky = u128::from(shifted % divisor != 0);
+    ((shifted / divisor) | sticky) as f64 / 2f64.powi(shift.cast_signed())
 }
 
 fn float_std_dev(values: &[f64], total: f64) -> f64 {
-    let n = values.len() as f64;
-    if values.len() < 2 {
-        return 0.0;
-    }
     let squares: f64 = values.iter().map(|v| v * v).sum();
-    let radicand = squares - total * total / n;
-    (radicand / (n - 1.0)).max(0.0).sqrt()
+    deviation(squares - total * total / values.len() as f64, values.len())
+}
+
+/// √(Σ(x − x̄)² ÷ (n − 1)); 0 for one value.
+fn deviation(squares: f64, n: usize) -> f64 {
+    match n {
+        0 | 1 => 0.0,
+        _ => (squares / (n - 1) as f64).max(0.0).sqrt(),
+    }
 }
 
 fn histogram(sorted: &[f64], min: f64, max: f64) -> Histogram {
@@ -244,7 +261,9 @@ fn edges(min: f64, max: f64) -> Vec<f64> {
     let high = max.max(low * 10.0);
     let (from, to) = (low.ln(), high.ln());
     let step = (to - from) / BUCKETS as f64;
-    (0..=BUCKETS).map(|i| (from + i as f64 * step).exp()).collect()
+    (0..=BUCKETS)
+        .map(|i| (from + i as f64 * step).exp())
+        .collect()
 }
 
 #[cfg(test)]
@@ -261,8 +280,8 @@ mod tests {
         let block = Block::of_integers(&[40, 10, 30, 20], true);
         let stats = block.stats().expect("four values");
         assert_eq!((stats.total, stats.avg), (Number::Int(100), 25.0));
-        // n·Σx² − (Σx)² = 4·3000 − 10000 = 2000; ÷ 4·3
-        assert_eq!(stats.std_dev, 2000f64.sqrt() / 12f64.sqrt());
+        // Σx² − (Σx)²/n = 3000 − 2500 = 500; ÷ 3
+        assert_eq!(stats.std_dev, (500.0 / 3.0f64).sqrt());
         assert_eq!(stats.median, 20.0, "index ⌊0.5·3⌋ = 1");
         assert_eq!(key(&block, "99.9"), Some(30.0), "index ⌊0.999·3⌋ = 2");
         assert_eq!(key(&block, "1.0"), Some(10.0));
@@ -289,7 +308,10 @@ mod tests {
         let json = serde_json::to_value(Block::of_integers(&[5], true)).expect("an object");
         for field in ["99.9", "99.0", "95.0", "90.0", "50.0"] {
             assert_eq!(json["percentiles"][field], 5.0, "{field}");
-            assert!(json["early_stopping_percentiles"][field].is_null(), "{field}");
+            assert!(
+                json["early_stopping_percentiles"][field].is_null(),
+                "{field}"
+            );
         }
         assert!(json["percentiles"].get("99").is_none());
         assert!(json["early_stopping_percentiles"].get("25.0").is_none());
@@ -297,6 +319,18 @@ mod tests {
         assert_eq!(empty.as_object().map(serde_json::Map::len), Some(1));
         let none = serde_json::to_value(Block::of_integers(&[], false)).expect("an object");
         assert_eq!(none, serde_json::json!({}));
+    }
+
+    #[test]
+    fn quotients_are_rounded_once() {
+        assert_eq!(quotient(0, 3), 0.0);
+        assert_eq!(quotient(1, 3), 1.0 / 3.0);
+        assert_eq!(quotient(10, 4), 2.5);
+        // 2^54 + 3 over 1 and over 2: the first rounds up to a multiple of 4, the second is
+        // 2^53 + 1.5, which is above the tie of 2^53 + 1.
+        assert_eq!(quotient((1 << 54) + 3, 1), 18_014_398_509_481_988.0);
+        assert_eq!(quotient((1 << 54) + 3, 2), 9_007_199_254_740_994.0);
+        assert_eq!(quotient(u128::MAX, u128::from(u64::MAX)), 2f64.powi(64));
     }
 
     #[test]

@@ -158,7 +158,11 @@ impl<'de> Deserialize<'de> for Data {
         let fields: Vec<&RawValue> = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
         let tag: &str = match fields.first() {
             Some(tag) => serde_json::from_str(tag.get()).map_err(D::Error::custom)?,
-            None => return Err(D::Error::custom("data is an empty array, expected a tagged one")),
+            None => {
+                return Err(D::Error::custom(
+                    "data is an empty array, expected a tagged one",
+                ));
+            }
         };
         match tag {
             PROMPT => Ok(Self::Prompt(raw)),

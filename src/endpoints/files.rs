@@ -15,7 +15,7 @@ use super::text::{pretty, pretty_ascii};
 use super::tokens::{Recount, TokenSources, count_tokens};
 use super::track::track;
 use super::turns::{events, sample_id};
-use crate::accuracy::{self, Answer, Call, Said, Scores};
+use crate::accuracy::{self, Answer, Call, Said, Scores, split_repeat};
 use crate::conversation::Dataset;
 use crate::record::TurnRecord;
 
@@ -55,34 +55,51 @@ pub fn files(
     let scores = accuracy::score(&accuracy::expected(data), &answers(&events));
     let mut entries = setup.accuracy.clone();
     let duration_s = samples.duration_ns as f64 / 1e9;
-    entries.push(performance_entry(&scores, duration_s, setup.repeats, setup.finished));
+    entries.push(performance_entry(
+        &scores,
+        duration_s,
+        setup.repeats,
+        setup.finished,
+    ));
     let scores = ScoresFile {
         scores: &scores,
         load_generator: origin.load_generator.as_deref(),
     };
     Ok(vec![
-        ("performance/result_summary.json", pretty("the summary", &summary)?),
+        (
+            "performance/result_summary.json",
+            pretty("the summary", &summary)?,
+        ),
         ("scores.json", pretty_ascii("the scores", &scores)?),
         ("events.jsonl", write_events(&events)?),
-        ("sample_idx_map.json", pretty("the sample index", &json!({ PERFORMANCE: index }))?),
+        (
+            "sample_idx_map.json",
+            pretty("the sample index", &json!({ PERFORMANCE: index }))?,
+        ),
         ("config.yaml", config_yaml(setup).into_bytes()),
         ("report.txt", report(&summary, &entries).into_bytes()),
     ])
 }
 
 /// Sample id → number of the client turn in the data set, from 0, in the order issued.
-fn sample_index(records: &[TurnRecord], data: &Dataset) -> Result<Map<String, Value>, EndpointsError> {
+fn sample_index(
+    records: &[TurnRecord],
+    data: &Dataset,
+) -> Result<Map<String, Value>, EndpointsError> {
     let turns = data.conversations.iter();
     let turns = turns.flat_map(|c| c.turns.iter().map(|t| (c.id.as_str(), t.turn)));
     let places: HashMap<(&str, u32), usize> = turns.zip(0..).collect();
     let mut index = Map::new();
     for (row, record) in records.iter().enumerate() {
         let (id, turn) = (record.conversation_id.as_str(), record.turn);
-        let place = places.get(&(id, turn)).ok_or_else(|| EndpointsError::UnknownTurn {
-            row: row + 1,
-            conversation_id: id.to_owned(),
-            turn,
-        })?;
+        let place =
+            places
+                .get(&(split_repeat(id).0, turn))
+                .ok_or_else(|| EndpointsError::UnknownTurn {
+                    row: row + 1,
+                    conversation_id: id.to_owned(),
+                    turn,
+                })?;
         index.insert(sample_id(&data.sha256, id, turn), json!(place));
     }
     Ok(index)
@@ -119,7 +136,11 @@ fn said(output: &TextOutput) -> Said {
     });
     Said {
         content: output.output.joined(),
-        reasoning: output.reasoning.as_ref().map(|r| r.joined()).unwrap_or_default(),
+        reasoning: output
+            .reasoning
+            .as_ref()
+            .map(|r| r.joined())
+            .unwrap_or_default(),
         calls: calls.collect(),
     }
 }
@@ -155,9 +176,15 @@ pub fn accuracy_results(
     if let Some(average) = average(entries) {
         results.insert("average_accuracy".to_owned(), json!(average));
     }
-    let spent: Vec<f64> = entries.iter().filter_map(|e| e["osl_tokenize_s"].as_f64()).collect();
+    let spent: Vec<f64> = entries
+        .iter()
+        .filter_map(|e| e["osl_tokenize_s"].as_f64())
+        .collect();
     if !spent.is_empty() {
-        results.insert("osl_tokenization_s".to_owned(), json!(spent.iter().sum::<f64>()));
+        results.insert(
+            "osl_tokenization_s".to_owned(),
+            json!(spent.iter().sum::<f64>()),
+        );
     }
     results.insert("accuracy_scores".to_owned(), json!(entries));
     if let Some(name) = load_generator {

@@ -87,7 +87,10 @@ fn t9_02_qps_is_count_by_seconds_and_every_percentile_resolves() {
     assert!((summary["qps"].as_f64().expect("a rate") - qps).abs() < 1e-9 * qps);
     for series in ["latency", "ttft", "tpot"] {
         for key in ["50.0", "90.0", "95.0", "99.0", "99.9"] {
-            assert!(summary[series]["percentiles"][key].is_f64(), "{series} {key}");
+            assert!(
+                summary[series]["percentiles"][key].is_f64(),
+                "{series} {key}"
+            );
         }
     }
 }
@@ -108,7 +111,10 @@ fn tokens_are_recounted_or_absent_and_never_invented() {
     // "Look.<tool_call>…</tool_call>" without the end token.
     assert_eq!(summary["output_sequence_lengths"]["avg"], 29.0);
     assert_eq!(summary["input_sequence_lengths"]["max"], 100);
-    assert_eq!(summary["token_counts"]["input_sequence_lengths"], "tokenizer.json");
+    assert_eq!(
+        summary["token_counts"]["input_sequence_lengths"],
+        "tokenizer.json"
+    );
     assert!(summary["tps"].is_f64());
 }
 
@@ -116,7 +122,8 @@ fn tokens_are_recounted_or_absent_and_never_invented() {
 fn the_same_input_gives_the_same_bytes() {
     let data = sample();
     let rows = rows(&data);
-    let make = || files(&rows, &data, &setup(), Some(&Characters)).unwrap_or_else(|e| panic!("{e}"));
+    let make =
+        || files(&rows, &data, &setup(), Some(&Characters)).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(make(), make());
 }
 
@@ -146,7 +153,10 @@ fn our_log_is_read_back_as_the_references_is() {
     let index = json(&made, "sample_idx_map.json");
     let ids = index["performance"].as_object().expect("ids");
     assert_eq!(ids.len(), rows.len());
-    assert!(log.iter().all(|e| e.turn.is_none() || ids.contains_key(&e.sample_uuid)));
+    assert!(
+        log.iter()
+            .all(|e| e.turn.is_none() || ids.contains_key(&e.sample_uuid))
+    );
 }
 
 #[test]
@@ -154,5 +164,8 @@ fn rows_of_another_data_set_are_refused() {
     let data = sample();
     let error = files(&[row(1, 0, &[1], &[1], 0)], &data, &setup(), None).expect_err("unknown");
     let text = error.to_string();
-    assert!(text.contains("row 1: conversation \"a\" has no client turn 1"), "{text}");
+    assert!(
+        text.contains("row 1: conversation \"a\" has no client turn 1"),
+        "{text}"
+    );
 }

@@ -100,7 +100,10 @@ impl TextOutput {
         match &self.tool_calls {
             None => return Vec::new(),
             Some(ToolCalls::Whole(whole)) => {
-                return whole.iter().map(|part| with(ToolCall::default(), part)).collect();
+                return whole
+                    .iter()
+                    .map(|part| with(ToolCall::default(), part))
+                    .collect();
             }
             Some(ToolCalls::Chunks(chunks)) => {
                 for part in chunks.iter().flatten() {
@@ -126,7 +129,9 @@ impl TextOutput {
 
     /// Reads the fields after the tag; those missing at the end are absent.
     pub(super) fn from_fields(fields: &[&RawValue]) -> serde_json::Result<Self> {
-        fn read<'a, T: Deserialize<'a>>(field: Option<&&'a RawValue>) -> serde_json::Result<Option<T>> {
+        fn read<'a, T: Deserialize<'a>>(
+            field: Option<&&'a RawValue>,
+        ) -> serde_json::Result<Option<T>> {
             field.map_or(Ok(None), |raw| serde_json::from_str(raw.get()))
         }
         Ok(Self {

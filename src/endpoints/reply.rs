@@ -4,7 +4,12 @@ use super::output::{FunctionDelta, Text, TextOutput, ToolCallDelta, ToolCalls};
 use crate::record::{StopReason, TurnRecord};
 
 /// Where the calls start in the text, in the formats of the models that are run here.
-const CALL_MARKS: [&str; 4] = ["<tool_call>", "[TOOL_CALLS]", "<function=", "<|python_tag|>"];
+const CALL_MARKS: [&str; 4] = [
+    "<tool_call>",
+    "[TOOL_CALLS]",
+    "<function=",
+    "<|python_tag|>",
+];
 const THINK: &str = "<think>";
 const THOUGHT: &str = "</think>";
 
@@ -17,7 +22,11 @@ pub(super) fn output(record: &TurnRecord) -> TextOutput {
     let (reasoning, content) = split(generated(record), !record.tool_calls.is_empty());
     let chunk = |text: &str| Text::Chunks(vec![text.to_owned()]);
     TextOutput {
-        output: if content.is_empty() { Text::default() } else { chunk(content) },
+        output: if content.is_empty() {
+            Text::default()
+        } else {
+            chunk(content)
+        },
         reasoning: reasoning.map(chunk),
         tool_calls: calls(record),
     }
@@ -52,7 +61,11 @@ fn split(text: &str, has_calls: bool) -> (Option<&str>, &str) {
     let reasoning = reasoning
         .map(|r| r.trim_start().strip_prefix(THINK).unwrap_or(r).trim())
         .filter(|r| !r.is_empty());
-    let rest = if text.contains(THOUGHT) { rest.trim_start() } else { rest };
+    let rest = if text.contains(THOUGHT) {
+        rest.trim_start()
+    } else {
+        rest
+    };
     if !has_calls {
         return (reasoning, rest);
     }
@@ -103,7 +116,11 @@ mod tests {
     #[test]
     fn t4_02_reasoning_is_kept_apart_even_when_cut_off() {
         assert_eq!(split("<think>\na\n</think>\n\nb", false), (Some("a"), "b"));
-        assert_eq!(split("a\n</think>\n\nb", false), (Some("a"), "b"), "opened by the prompt");
+        assert_eq!(
+            split("a\n</think>\n\nb", false),
+            (Some("a"), "b"),
+            "opened by the prompt"
+        );
         assert_eq!(split("<think>\na", false), (Some("a"), ""));
         assert_eq!(split("<think>\n\n</think>\n\nb", false), (None, "b"));
     }

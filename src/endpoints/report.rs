@@ -20,14 +20,23 @@ pub fn report(summary: &ResultSummary, accuracy: &[Value]) -> String {
     if !accuracy.is_empty() {
         scores(&mut out, accuracy);
     }
-    line(&mut out, "\n------------------- Latency Breakdowns -------------------");
+    line(
+        &mut out,
+        "\n------------------- Latency Breakdowns -------------------",
+    );
     series(&mut out, "TTFT", &summary.ttft, "ms", 1e-6);
     series(&mut out, "TPOT", &summary.tpot, "ms", 1e-6);
     series(&mut out, "Latency", &summary.latency, "ms", 1e-6);
-    let (isl, osl) = (&summary.input_sequence_lengths, &summary.output_sequence_lengths);
+    let (isl, osl) = (
+        &summary.input_sequence_lengths,
+        &summary.output_sequence_lengths,
+    );
     series(&mut out, "Input sequence lengths", isl, "tokens", 1.0);
     series(&mut out, "Output sequence lengths", osl, "tokens", 1.0);
-    line(&mut out, "----------------- End of Report -----------------");
+    line(
+        &mut out,
+        "----------------- End of Report -----------------",
+    );
     out
 }
 
@@ -49,7 +58,10 @@ fn head(out: &mut String, summary: &ResultSummary) {
         line(out, &format!("Git SHA: {sha}"));
     }
     if let Some(name) = &summary.load_generator {
-        line(out, &format!("Load generator: {name} (not the official MLPerf load generator)"));
+        line(
+            out,
+            &format!("Load generator: {name} (not the official MLPerf load generator)"),
+        );
     }
     line(out, "Run config:");
     // A struct of plain fields, so its value is an object.
@@ -82,14 +94,26 @@ fn python(value: &Value) -> String {
 }
 
 fn rates(out: &mut String, summary: &ResultSummary) {
-    line(out, &format!("Total samples issued: {}", summary.n_samples_issued));
-    line(out, &format!("Total samples completed: {}", summary.n_samples_completed));
-    line(out, &format!("Total samples failed: {}", summary.n_samples_failed));
+    line(
+        out,
+        &format!("Total samples issued: {}", summary.n_samples_issued),
+    );
+    line(
+        out,
+        &format!("Total samples completed: {}", summary.n_samples_completed),
+    );
+    line(
+        out,
+        &format!("Total samples failed: {}", summary.n_samples_failed),
+    );
     let seconds = summary.duration_ns.map(|ns| ns as f64 / 1e9);
     let or_absent = |value: Option<f64>, unit: &str| {
         value.map_or("N/A".to_owned(), |v| format!("{v:.2}{unit}"))
     };
-    line(out, &format!("Duration: {}", or_absent(seconds, " seconds")));
+    line(
+        out,
+        &format!("Duration: {}", or_absent(seconds, " seconds")),
+    );
     line(out, &format!("QPS: {}", or_absent(summary.qps, "")));
     line(out, &format!("TPS: {}", or_absent(summary.tps, "")));
 }
@@ -102,7 +126,10 @@ fn scores(out: &mut String, entries: &[Value]) {
     if let Some(average) = average(entries) {
         line(out, &format!("  Average: {}", general(average, 4)));
     }
-    let spent: Vec<f64> = entries.iter().filter_map(|e| e["osl_tokenize_s"].as_f64()).collect();
+    let spent: Vec<f64> = entries
+        .iter()
+        .filter_map(|e| e["osl_tokenize_s"].as_f64())
+        .collect();
     if !spent.is_empty() {
         let total: f64 = spent.iter().sum();
         line(out, &format!("  OSL tokenization: {}s", general(total, 3)));
@@ -111,7 +138,9 @@ fn scores(out: &mut String, entries: &[Value]) {
 
 fn score(out: &mut String, entry: &Value) {
     let name = entry["dataset_name"].as_str().unwrap_or("?");
-    let value = entry["score"].as_f64().map_or("N/A".to_owned(), |s| general(s, 4));
+    let value = entry["score"]
+        .as_f64()
+        .map_or("N/A".to_owned(), |s| general(s, 4));
     let duration = entry["duration_s"].as_f64();
     let duration = duration.map_or(String::new(), |s| format!(", duration={s:.2}s"));
     let of = |key: &str| python(&entry[key]);
@@ -122,7 +151,8 @@ fn score(out: &mut String, entry: &Value) {
     );
     if let Some(counts) = entry["response_counts"].as_object() {
         let of = |key: &str| counts.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let (scored, issued, empty, missing) = (of("scored"), of("issued"), of("empty"), of("missing"));
+        let (scored, issued, empty, missing) =
+            (of("scored"), of("issued"), of("empty"), of("missing"));
         line(
             out,
             &format!("    responses: {scored}/{issued} scored ({empty} empty, {missing} missing)"),
@@ -132,11 +162,17 @@ fn score(out: &mut String, entry: &Value) {
         let of = |key: &str| osl.get(key).unwrap_or(&Value::Null);
         let average = of("avg").as_f64().unwrap_or(0.0);
         let (min, max) = (python(of("min")), python(of("max")));
-        line(out, &format!("    output tokens (avg/min/max): {average:.1}/{min}/{max}"));
+        line(
+            out,
+            &format!("    output tokens (avg/min/max): {average:.1}/{min}/{max}"),
+        );
     }
     let subsets = entry["breakdown"]["subset_scores"].as_object();
     for (subset, percent) in subsets.into_iter().flatten() {
-        line(out, &format!("    {subset}: {:.2}%", percent.as_f64().unwrap_or(0.0)));
+        line(
+            out,
+            &format!("    {subset}: {:.2}%", percent.as_f64().unwrap_or(0.0)),
+        );
     }
     if entry["complete"] == Value::Bool(false) {
         line(out, "    (incomplete)");
@@ -145,7 +181,9 @@ fn score(out: &mut String, entry: &Value) {
 
 /// The mean score of the accuracy data sets; the replay's own score is not one of them.
 pub(super) fn average(entries: &[Value]) -> Option<f64> {
-    let of_accuracy = entries.iter().filter(|e| e["dataset_type"] != "performance");
+    let of_accuracy = entries
+        .iter()
+        .filter(|e| e["dataset_type"] != "performance");
     let scores: Vec<f64> = of_accuracy.filter_map(|e| e["score"].as_f64()).collect();
     (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
 }
@@ -155,7 +193,8 @@ fn series(out: &mut String, name: &str, block: &Block, unit: &str, scale: f64) {
     if stats.is_none() && estimates.is_none() {
         return;
     }
-    let scaled = |value: Option<f64>| value.map_or("N/A".to_owned(), |v| format!("{:.2}", v * scale));
+    let scaled =
+        |value: Option<f64>| value.map_or("N/A".to_owned(), |v| format!("{:.2}", v * scale));
     line(out, &format!("{name}:"));
     let rows = [
         ("Min", stats.map(|s| s.min.as_f64())),

@@ -35,7 +35,10 @@ fn trimmed(text: &str) -> &str {
 }
 
 /// `value` indented by two, without a final newline.
-pub(super) fn pretty<T: Serialize>(what: &'static str, value: &T) -> Result<Vec<u8>, EndpointsError> {
+pub(super) fn pretty<T: Serialize>(
+    what: &'static str,
+    value: &T,
+) -> Result<Vec<u8>, EndpointsError> {
     serde_json::to_vec_pretty(value).map_err(|source| EndpointsError::Encode { what, source })
 }
 

@@ -106,8 +106,8 @@ pub fn track(events: &[Event], tokens: &TokenTable) -> Result<Samples, Endpoints
         }
     }
     let mut samples = tracker.samples;
-    let stretches = tracker.stretches.iter();
-    samples.duration_ns = stretches.map(|s| s.last_complete - s.start).sum();
+    let spans = tracker.stretches.iter().map(|s| s.last_complete - s.start);
+    samples.duration_ns = spans.fold(0, u64::saturating_add);
     Ok(samples)
 }
 
@@ -134,7 +134,10 @@ impl<'a> Tracker<'a> {
     }
 
     fn tokens_of(&self, event: &Event) -> SampleTokens {
-        self.tokens.get(&event.sample_uuid).copied().unwrap_or_default()
+        self.tokens
+            .get(&event.sample_uuid)
+            .copied()
+            .unwrap_or_default()
     }
 
     fn issued(&mut self, event: &'a Event) {

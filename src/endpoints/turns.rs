@@ -105,8 +105,9 @@ fn turn(events: &mut Vec<Event>, record: &TurnRecord, id: &str, issued: u64, end
     let delta = record
         .first_delta_index
         .and_then(|index| record.token_ns.get(index));
-    if let Some(after) = delta {
-        let first = issued.saturating_add(*after).min(ended);
+    let first = delta.map(|after| issued.saturating_add(*after));
+    // A failed turn whose end was not recorded has no place for a delta before it.
+    if let Some(first) = first.filter(|first| *first <= ended) {
         events.push(event(EventKind::RecvFirst, first, Data::None));
     }
     if !record.state.is_completed() {
@@ -116,7 +117,11 @@ fn turn(events: &mut Vec<Event>, record: &TurnRecord, id: &str, issued: u64, end
     }
     events.push(Event {
         finish_reason: finish_reason(record).map(str::to_owned),
-        ..event(EventKind::Complete, ended, Data::Output(reply::output(record)))
+        ..event(
+            EventKind::Complete,
+            ended,
+            Data::Output(reply::output(record)),
+        )
     });
 }
 
@@ -127,7 +132,10 @@ fn no_prompt() -> Data {
 fn error(record: &TurnRecord) -> Data {
     let reason = record.reason.clone().unwrap_or_default();
     let (kind, message) = match record.state {
-        TurnState::Skipped => ("TurnAbortedByPriorFailure", format!("prior turn errored: {reason}")),
+        TurnState::Skipped => (
+            "TurnAbortedByPriorFailure",
+            format!("prior turn errored: {reason}"),
+        ),
         state => (state.as_str(), reason),
     };
     Data::Error {

@@ -89,7 +89,10 @@ fn t4_02_ttft_is_at_the_first_delta_reasoning_included() {
     else {
         panic!("the turn completes with output");
     };
-    assert_eq!(output.reasoning, Some(Text::Chunks(vec!["Well".to_owned()])));
+    assert_eq!(
+        output.reasoning,
+        Some(Text::Chunks(vec!["Well".to_owned()]))
+    );
     assert_eq!(output.output, Text::default(), "there is no answer");
 }
 
@@ -163,12 +166,18 @@ fn failed_and_skipped_turns_shorten_the_latency_as_in_the_reference() {
     ];
     let samples = samples(&records, &[], true);
     assert_eq!(samples.latency_ns, [25, 7, 0]);
-    assert_eq!((samples.issued, samples.completed, samples.failed), (3, 3, 2));
+    assert_eq!(
+        (samples.issued, samples.completed, samples.failed),
+        (3, 3, 2)
+    );
     // From the first issue at 100 to the last end at 207.
     assert_eq!(samples.duration_ns, 107);
     let lines = String::from_utf8(write_events(&events(&records, "d", &[], true)).expect("JSON"));
     let lines = lines.expect("text");
-    assert!(lines.contains(r#"["ErrorData","failed_overflow","too long"]"#), "{lines}");
+    assert!(
+        lines.contains(r#"["ErrorData","failed_overflow","too long"]"#),
+        "{lines}"
+    );
     let skipped = r#"["ErrorData","TurnAbortedByPriorFailure","prior turn errored: turn 3 ended"#;
     assert!(lines.contains(skipped), "{lines}");
 }
@@ -185,7 +194,10 @@ fn a_resumed_runs_stretches_are_put_one_after_the_other() {
     assert_eq!(samples.latency_ns, [25, 25, 25]);
     // 100 → 125, and 40 → 115: as in summary.json, the time between is not counted.
     assert_eq!(samples.duration_ns, 25 + 75);
-    let stamps: Vec<u64> = events(&records, "d", &[1], true).iter().map(|e| e.timestamp_ns).collect();
+    let stamps: Vec<u64> = events(&records, "d", &[1], true)
+        .iter()
+        .map(|e| e.timestamp_ns)
+        .collect();
     assert!(stamps.is_sorted(), "{stamps:?}");
 }
 
@@ -197,7 +209,10 @@ fn an_unfinished_run_says_so() {
     let samples = samples(&records, &[], false);
     let summary = ResultSummary::new(&samples, &setup().origin, false, run_config(&setup()));
     let json = serde_json::to_value(&summary).expect("an object");
-    assert_eq!((&json["state"], &json["complete"]), (&"interrupted".into(), &false.into()));
+    assert_eq!(
+        (&json["state"], &json["complete"]),
+        (&"interrupted".into(), &false.into())
+    );
     assert!(report(&summary, &[]).contains("WARNING: run was interrupted"));
 }
 
@@ -219,6 +234,10 @@ fn sample_ids_are_stable_and_differ() {
     let id = sample_id("d", "a", 1);
     assert_eq!(id.len(), 32);
     assert_eq!(id, sample_id("d", "a", 1));
-    let others = [sample_id("e", "a", 1), sample_id("d", "b", 1), sample_id("d", "a", 3)];
+    let others = [
+        sample_id("e", "a", 1),
+        sample_id("d", "b", 1),
+        sample_id("d", "a", 3),
+    ];
     assert!(!others.contains(&id));
 }

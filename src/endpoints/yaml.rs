@@ -113,10 +113,18 @@ mod tests {
 
     #[test]
     fn strings_that_look_like_something_else_are_quoted() {
-        for plain in ["edge-agentic run", "a::b", "http://127.0.0.1:1", "X-Id", "/a b"] {
+        for plain in [
+            "edge-agentic run",
+            "a::b",
+            "http://127.0.0.1:1",
+            "X-Id",
+            "/a b",
+        ] {
             assert_eq!(string(plain), plain);
         }
-        for quoted in ["", "1.0", "on", "No", "a: b", "a:", "- a", "#a", "~", ".5", "é", "[a"] {
+        for quoted in [
+            "", "1.0", "on", "No", "a: b", "a:", "- a", "#a", "~", ".5", "é", "[a",
+        ] {
             assert_eq!(string(quoted), format!("'{quoted}'"));
         }
         assert_eq!(string("it's"), "'it''s'");
