@@ -1,6 +1,6 @@
 //! One output of a model against one sample: the verdict.
 
-use crate::check::{self, Call, ErrorType, offered_name};
+use crate::check::{self, Call, ErrorType, is_offered_as};
 use crate::dataset::Sample;
 use crate::extract;
 use crate::raised::Raised;
@@ -139,11 +139,11 @@ fn judge_calls(question: Question<'_>, calls: Vec<extract::Call>) -> Result<Judg
 
 fn is_offered(question: Question<'_>, name: &Value) -> bool {
     let functions = question.functions.as_list().unwrap_or_default();
-    let mut offered = functions
+    let mut names = functions
         .iter()
         .filter_map(|function| function.as_dict()?.get("name")?.as_str());
     name.as_str()
-        .is_some_and(|name| offered.any(|other| offered_name(other) == name))
+        .is_some_and(|name| names.any(|function| is_offered_as(function, name)))
 }
 
 /// Marks that models put around tool calls, in the formats of the common chat templates.

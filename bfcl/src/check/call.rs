@@ -15,8 +15,8 @@ use crate::value::{PyStr, PyType, Value};
 
 /// The parts of an expected call that the reference reads before it compares anything.
 struct Signature<'a> {
-    /// The name offered to the model: the schema's, with `_` for `.`.
-    name: Cow<'a, str>,
+    /// The schema's name.
+    name: &'a str,
     properties: &'a Value,
     required: &'a Value,
     /// The allowed values by parameter.
@@ -43,7 +43,7 @@ impl<'a> Signature<'a> {
             )
         })?;
         Ok(Signature {
-            name: offered_name(name),
+            name,
             properties,
             required,
             allowed,
@@ -59,6 +59,12 @@ pub fn offered_name(name: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether a function is offered to the model under the name `offered`.
+pub fn is_offered_as(function: &str, offered: &str) -> bool {
+    let offers = |byte| if byte == b'.' { b'_' } else { byte };
+    function.len() == offered.len() && function.bytes().map(offers).eq(offered.bytes())
+}
+
 /// Checks one call. Order: name, required parameters, the model's parameters in the model's order,
 /// then parameters that are missing and not optional.
 pub(super) fn check(
@@ -68,14 +74,12 @@ pub(super) fn check(
     language: Language,
 ) -> Checked {
     let signature = Signature::read(description, answer)?;
-    if call.name.as_str() != Some(signature.name.as_ref()) {
+    let called = call.name.as_str();
+    if !called.is_some_and(|called| is_offered_as(signature.name, called)) {
+        let (called, offered) = (Show(&call.name), offered_name(signature.name));
         return mismatch(
             ErrorType::WrongName,
-            format!(
-                "called {} instead of {:?}",
-                Show(&call.name),
-                signature.name
-            ),
+            format!("called {called} instead of {offered:?}"),
         );
     }
     for name in access::iterate(signature.required)?.iter() {
@@ -114,10 +118,18 @@ fn mismatch(error_type: ErrorType, reason: String) -> Checked {
 }
 
 fn missing_optional(signature: &Signature<'_>, call: &Call) -> Checked {
-    for name in access::iterate(signature.allowed)?.iter() {
-        if !access::contains(&call.arguments, name)?
-            && !access::allows_absence(access::entry(signature.allowed, name)?)?
-        {
+    let Some(allowed) = signature.allowed.as_dict() else {
+        // Something else than a dictionary cannot be asked for allowed values: the first name that
+        // is missing from the call raises.
+        for name in access::iterate(signature.allowed)?.iter() {
+            if !access::contains(&call.arguments, name)? {
+                access::entry(signature.allowed, name)?;
+            }
+        }
+        return Ok(Ok(()));
+    };
+    for (name, allowed) in allowed.iter() {
+        if !access::contains(&call.arguments, name)? && !access::allows_absence(allowed)? {
             return mismatch(
                 ErrorType::MissingOptional,
                 format!("parameter {} is missing and not optional", Show(name)),
@@ -168,7 +180,7 @@ impl Argument<'_> {
         match self.language {
             Language::Java => source(convert::java),
             Language::JavaScript => source(convert::javascript),
-            Language::Python if expected.word == "float" => values::widened(value).map(Cow::Owned),
+            Language::Python if expected.word == "float" => values::widened(value),
             Language::Python => Ok(Cow::Borrowed(value)),
         }
     }

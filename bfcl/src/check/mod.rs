@@ -10,7 +10,7 @@ mod show;
 mod types;
 mod values;
 
-pub use call::offered_name;
+pub use call::{is_offered_as, offered_name};
 pub use mismatch::{ErrorType, Mismatch};
 
 use crate::raised::{Exception, Raised};

@@ -33,6 +33,11 @@ struct Line {
 
 impl Write for Line {
     fn write_str(&mut self, part: &str) -> fmt::Result {
+        if part.len() <= self.left && part.is_ascii() {
+            self.left -= part.len();
+            self.text.push_str(part);
+            return Ok(());
+        }
         for c in part.chars() {
             self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
             self.text.push(c);
