@@ -58,7 +58,7 @@ fn orders() -> Vec<Case> {
         case(
             "gap",
             changed(|rows| drop(rows.drain(1..3))),
-            &["line 2", "conv-1", "turn 4", "field turn", "found 4", "expected", "restore the missing rows"],
+            &["line 2", "conv-1", "turn 4", "field turn", "found turn 4", "expected turn 2", "restore the missing rows"],
         ),
         case(
             "wrong role order",

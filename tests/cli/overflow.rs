@@ -33,9 +33,12 @@ fn t2_08_a_prompt_beyond_the_context_fails_its_turn_and_the_next_conversation_go
     for size in [512, 1536] {
         let dir = scratch();
         let out = dir.path().join("out");
-        run_sample(tiny(), &out).args(["--ctx-size", &size.to_string()]).ends(1).says(&["failed_overflow"]);
+        let ended = run_sample(tiny(), &out).args(["--ctx-size", &size.to_string()]).ends(1);
+        assert!(ended.stdout.contains("failed_overflow"), "{}", ended.stdout);
         let Results { summary, turns, plan, .. } = Results::read(&out);
-        let states: Vec<_> = turns.records.iter().map(|r| r.state).collect();
+        // A reply that the context cuts short is complete; see the test below.
+        let state = |state: TurnState| if state.is_completed() { TurnState::Completed } else { state };
+        let states: Vec<_> = turns.records.iter().map(|r| state(r.state)).collect();
         assert_eq!(states, expected(size), "context {size}");
         assert_eq!((summary.turns.sum, summary.turns.total), (11, 11));
         assert_eq!(summary.turns.failed_overflow, 2, "both conversations overflow, each once");
