@@ -80,6 +80,16 @@ impl<'a> Visitor<'a> for Stars<'_> {
             Expr::List(list) => self.check(&list.elts),
             Expr::Set(set) => self.check(&set.elts),
             Expr::Tuple(tuple) => self.check(&tuple.elts),
+            // A subscript without parentheses takes any expression after a star.
+            Expr::Subscript(subscript) => {
+                if let Expr::Tuple(tuple) = &*subscript.slice
+                    && !tuple.parenthesized
+                {
+                    self.visit_expr(&subscript.value);
+                    tuple.elts.iter().for_each(|item| self.visit_expr(item));
+                    return;
+                }
+            }
             _ => {}
         }
         walk_expr(self, expression);
@@ -109,11 +119,13 @@ mod tests {
             "f(a=1, a=2)",
             "f'{x!r:{y}}'",
             "(*a, b)",
+            "x[*a and b]",
         ] {
             assert!(parse(yes).is_some(), "{yes}");
         }
         for no in [
             "[*(a) and b]",
+            "x[(*(a) and b, c)]",
             "{*(a) < b}",
             "(*(yield) == 1,)",
             "[*a if b else c]",
