@@ -490,6 +490,56 @@ const TYPES: [&str; 14] = [
     "Queue",
 ];
 
+/// Text that would make a backtracking or rescanning converter take minutes, 4,000 times.
+#[test]
+fn converters_take_linear_time_on_hostile_text() {
+    let pieces = [
+        "new ArrayList<",
+        "new HashMap<>() {{ ",
+        "put(\"k\", ",
+        "add(",
+        "add(1)\n",
+        "new int[]{",
+        "[[1],",
+        "[",
+        "],[",
+        "{a:,",
+        "a:b,",
+        ":",
+        ",",
+        " ",
+        "{",
+        "}",
+        "new Array(",
+        "\"",
+        "9",
+        "1_",
+        "-",
+    ];
+    let heads = [
+        "",
+        "new HashMap<>() {{ ",
+        "new ArrayList<>() {{ ",
+        "[[",
+        "{",
+        "new int[]{",
+    ];
+    for piece in pieces {
+        for head in heads {
+            let body = piece.repeat(30_000 / piece.len());
+            for tail in ["", "\n}}", "]", "}"] {
+                let text = bfcl::value::PyStr::from(format!("{head}{body}{tail}"));
+                for expected in ["integer", "double", "Array", "ArrayList", "HashMap"] {
+                    let _ = bfcl::convert::java(&text, expected, None);
+                }
+                for expected in ["Bigint", "array", "dict"] {
+                    let _ = bfcl::convert::javascript(&text, expected, None);
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn converters_never_panic(
