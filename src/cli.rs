@@ -36,6 +36,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Write a synthetic model with the benchmark model's architecture.
     Synth(SynthArgs),
+    /// Score BFCL v4 outputs from anywhere as the reference does, and apply the accuracy gates.
+    Score(ScoreArgs),
 }
 
 /// Which rules a run is held to.
@@ -264,4 +266,22 @@ pub struct SynthArgs {
     /// File to write; must not exist.
     #[arg(short, long, value_name = "FILE")]
     pub out: PathBuf,
+}
+
+/// Options of `score`.
+#[derive(Debug, Args)]
+pub struct ScoreArgs {
+    /// Directory of the BFCL files; where `scripts/fetch-data` puts them if not given.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// What to score: JSON lines of `{id, output}` or `{id, tool_calls, content, reasoning_content}`, or a report
+    /// directory of the reference.
+    #[arg(long, value_name = "FILE|DIR")]
+    pub outputs: PathBuf,
+    /// Write the verdict on every sample to this file, JSON lines.
+    #[arg(long, value_name = "FILE")]
+    pub verdicts: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
 }

@@ -3,6 +3,7 @@
 pub mod inspect;
 pub mod prompts;
 pub mod run;
+pub mod score;
 pub mod synth;
 
 mod dataset;

@@ -1,0 +1,58 @@
+//! `score`: outputs from anywhere, scored as the reference scores them. No model is needed.
+
+mod page;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use bfcl::dataset::Dataset;
+use bfcl::dataset::default_dir;
+use bfcl::outputs::Outputs;
+use bfcl::report::{Report, Verdict};
+use bfcl::sampling::Selection;
+use bfcl::score::score;
+
+use super::print;
+use crate::cli::ScoreArgs;
+use crate::exit::{Classify, Exit, Failure};
+use crate::output::{render_page, write_atomic};
+
+/// Runs the command.
+///
+/// # Errors
+/// Where data or outputs cannot be used; a gate that fails is exit 1, not an error.
+pub fn run(args: &ScoreArgs) -> Result<Exit, Failure> {
+    let dataset = Dataset::open(&data_dir(args.data.as_deref())?).bad_input()?;
+    let outputs = Outputs::read(&args.outputs, &dataset, &Selection::gate(&dataset)).bad_input()?;
+    let scored = score(&dataset, &outputs);
+    if let Some(path) = &args.verdicts {
+        write_verdicts(path, &scored.verdicts)?;
+    }
+    print(&scored.report, args)?;
+    Ok(if scored.report.passed() { Exit::Pass } else { Exit::GateFailed })
+}
+
+/// The directory of the BFCL files: as given, else where `scripts/fetch-data` puts them.
+fn data_dir(given: Option<&Path>) -> Result<PathBuf, Failure> {
+    given
+        .map(Path::to_owned)
+        .or_else(default_dir)
+        .ok_or_else(|| anyhow!("no data directory: give --data DIR, or set EDGE_AGENTIC_DATA"))
+        .bad_input()
+}
+
+fn write_verdicts(path: &Path, verdicts: &[Verdict]) -> Result<(), Failure> {
+    write_atomic(path, |out| {
+        for verdict in verdicts {
+            serde_json::to_writer(&mut *out, verdict)?;
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    })
+    .setup()
+}
+
+fn print(report: &Report, args: &ScoreArgs) -> Result<(), Failure> {
+    let text = render_page(args.format.format, &page::document(report), report).run_failed()?;
+    print::stdout(&text)
+}
