@@ -25,7 +25,7 @@ pub struct Said {
 }
 
 /// One call of a reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Call {
     /// The function's name.
     pub name: String,

@@ -15,7 +15,7 @@ use super::text::{pretty, pretty_ascii};
 use super::tokens::{Recount, TokenSources, count_tokens};
 use super::track::track;
 use super::turns::{events, sample_id};
-use crate::accuracy::{self, Answer, Call, Said, Scores, split_repeat};
+use crate::accuracy::{self, Answer, Said, Scores, split_repeat};
 use crate::conversation::Dataset;
 use crate::record::TurnRecord;
 
@@ -130,10 +130,6 @@ pub fn answers(events: &[Event]) -> Vec<Answer> {
 }
 
 fn said(output: &TextOutput) -> Said {
-    let calls = output.calls().into_iter().map(|call| Call {
-        name: call.name,
-        arguments: call.arguments,
-    });
     Said {
         content: output.output.joined(),
         reasoning: output
@@ -141,7 +137,7 @@ fn said(output: &TextOutput) -> Said {
             .as_ref()
             .map(|r| r.joined())
             .unwrap_or_default(),
-        calls: calls.collect(),
+        calls: output.calls(),
     }
 }
 

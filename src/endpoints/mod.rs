@@ -46,7 +46,7 @@ pub use self::early_stopping::early_stopping;
 pub use self::error::EndpointsError;
 pub use self::event::{Data, Event, EventKind, read_events, write_events};
 pub use self::files::{accuracy_results, answers, files, performance_entry};
-pub use self::output::{FunctionDelta, Text, TextOutput, ToolCall, ToolCallDelta, ToolCalls};
+pub use self::output::{FunctionDelta, Text, TextOutput, ToolCallDelta, ToolCalls};
 pub use self::report::report;
 pub use self::summary::{Origin, ResultSummary};
 pub use self::tokenizer::{HfTokenizer, TokenizerError};

@@ -7,6 +7,8 @@ use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::accuracy::Call;
+
 /// Text that came whole, or in chunks of which the first is the first delta.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -72,15 +74,6 @@ pub struct FunctionDelta {
     pub arguments: Option<String>,
 }
 
-/// A tool call put together.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ToolCall {
-    /// The function's name; empty when no part gave one.
-    pub name: String,
-    /// The arguments' text.
-    pub arguments: String,
-}
-
 /// The data of a `sample.complete` event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextOutput {
@@ -95,14 +88,14 @@ pub struct TextOutput {
 impl TextOutput {
     /// The tool calls, put together from their parts, by index.
     #[must_use]
-    pub fn calls(&self) -> Vec<ToolCall> {
-        let mut calls: BTreeMap<u32, ToolCall> = BTreeMap::new();
+    pub fn calls(&self) -> Vec<Call> {
+        let mut calls: BTreeMap<u32, Call> = BTreeMap::new();
         match &self.tool_calls {
             None => return Vec::new(),
             Some(ToolCalls::Whole(whole)) => {
                 return whole
                     .iter()
-                    .map(|part| with(ToolCall::default(), part))
+                    .map(|part| with(Call::default(), part))
                     .collect();
             }
             Some(ToolCalls::Chunks(chunks)) => {
@@ -143,7 +136,7 @@ impl TextOutput {
 }
 
 /// `call` with one more part: a name replaces, arguments are appended.
-fn with(mut call: ToolCall, part: &ToolCallDelta) -> ToolCall {
+fn with(mut call: Call, part: &ToolCallDelta) -> Call {
     if let Some(function) = &part.function {
         if let Some(name) = function.name.as_ref().filter(|name| !name.is_empty()) {
             call.name.clone_from(name);
