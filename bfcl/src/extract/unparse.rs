@@ -4,8 +4,8 @@
 //! and each further operand of `and`/`or` counts as binding tighter than the one before.
 
 use ruff_python_ast::{
-    BoolOp, Comprehension, Expr, ExprBinOp, ExprCall, ExprCompare, ExprLambda, ExprSubscript,
-    ExprUnaryOp, Number, Operator, Parameters,
+    BoolOp, Comprehension, DictItem, Expr, ExprBinOp, ExprCall, ExprCompare, ExprLambda,
+    ExprSubscript, ExprUnaryOp, Number, Operator, Parameters,
 };
 use ruff_text_size::Ranged;
 
@@ -167,23 +167,7 @@ impl Printer<'_> {
                 self.bracketed('(', ')', |printer| printer.tuple_items(&tuple.elts))
             }
             Expr::Tuple(tuple) => self.tuple_items(&tuple.elts),
-            Expr::Dict(dict) => self.bracketed('{', '}', |printer| {
-                for (index, item) in dict.items.iter().enumerate() {
-                    printer.comma(index);
-                    match &item.key {
-                        Some(key) => {
-                            printer.node(key, p::TEST, 3)?;
-                            printer.out.push_str(": ");
-                            printer.node(&item.value, p::TEST, 3)?;
-                        }
-                        None => {
-                            printer.out.push_str("**");
-                            printer.node(&item.value, p::BIT_OR, 2)?;
-                        }
-                    }
-                }
-                Ok(())
-            }),
+            Expr::Dict(dict) => self.bracketed('{', '}', |printer| printer.dict_items(&dict.items)),
             Expr::ListComp(c) => self.comprehension('[', ']', None, &c.elt, &c.generators),
             Expr::SetComp(c) => self.comprehension('{', '}', None, &c.elt, &c.generators),
             Expr::Generator(c) => self.comprehension('(', ')', None, &c.elt, &c.generators),
@@ -234,6 +218,24 @@ impl Printer<'_> {
             }
             _ => self.items(items, 2),
         }
+    }
+
+    fn dict_items(&mut self, items: &[DictItem]) -> Outcome {
+        for (index, item) in items.iter().enumerate() {
+            self.comma(index);
+            match &item.key {
+                Some(key) => {
+                    self.node(key, p::TEST, 3)?;
+                    self.out.push_str(": ");
+                    self.node(&item.value, p::TEST, 3)?;
+                }
+                None => {
+                    self.out.push_str("**");
+                    self.node(&item.value, p::BIT_OR, 2)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn number(&mut self, literal: &Number) -> Outcome {
