@@ -1,5 +1,7 @@
 //! One output of a model against one sample: the verdict.
 
+use std::mem;
+
 use crate::check::{self, Call, ErrorType, is_offered_as};
 use crate::dataset::Sample;
 use crate::extract;
@@ -120,9 +122,9 @@ fn judge_calls(question: Question<'_>, calls: Vec<extract::Call>) -> Result<Judg
     };
     let calls = calls
         .into_iter()
-        .map(|call| {
+        .map(|mut call| {
             Ok(Call {
-                name: call.name.clone(),
+                name: mem::replace(&mut call.name, Value::None),
                 arguments: call.into_arguments()?,
             })
         })
@@ -158,6 +160,12 @@ const CALL_MARKS: [&str; 6] = [
 
 /// Whether a text without a readable call looks as if one had been meant.
 fn looks_like_a_call(output: &str) -> bool {
+    if !output
+        .bytes()
+        .any(|byte| matches!(byte, b'"' | b'<' | b'['))
+    {
+        return false;
+    }
     let named = output.contains("\"name\"")
         && (output.contains("\"arguments\"") || output.contains("\"parameters\""));
     named || CALL_MARKS.iter().any(|mark| output.contains(mark))

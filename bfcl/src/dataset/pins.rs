@@ -141,4 +141,23 @@ mod tests {
         }
         assert_eq!(PINS.iter().map(|pin| pin.samples).sum::<usize>(), 3641);
     }
+
+    #[test]
+    fn fetch_data_pins_the_same_bytes() {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../scripts/fetch-data");
+        let Ok(script) = std::fs::read_to_string(script) else {
+            println!("skipped: no scripts/fetch-data beside this crate");
+            return;
+        };
+        for pin in &PINS {
+            let data = format!("{}  {}", pin.data, data_file(pin.subset));
+            let answers = pin
+                .answers
+                .map(|sha256| format!("{sha256}  {}", answer_file(pin.subset)));
+            for line in [Some(data), answers].iter().flatten() {
+                assert!(script.contains(line.as_str()), "{line}");
+            }
+        }
+        assert!(script.contains(RELEASE));
+    }
 }
