@@ -35,16 +35,39 @@ fn changed(change: impl FnOnce(&mut Vec<Value>)) -> String {
 fn whole_files() -> Vec<Case> {
     let whole = changed(|_| {});
     vec![
-        case("empty", "", &["found an empty file", "expected JSON lines", "fetch the data set again"]),
+        case(
+            "empty",
+            "",
+            &[
+                "found an empty file",
+                "expected JSON lines",
+                "fetch the data set again",
+            ],
+        ),
         case("blank", " \n\n", &["found an empty file"]),
-        case("page", "<html></html>", &["found an HTML page", "fetch the file again"]),
-        case("model", "GGUF\x03\0\0\0", &["found a GGUF model", "--model"]),
+        case(
+            "page",
+            "<html></html>",
+            &["found an HTML page", "fetch the file again"],
+        ),
+        case(
+            "model",
+            "GGUF\x03\0\0\0",
+            &["found a GGUF model", "--model"],
+        ),
         case(
             "torn last line",
-            whole.trim_end().strip_suffix("\"}").expect("the last row's end"),
+            whole
+                .trim_end()
+                .strip_suffix("\"}")
+                .expect("the last row's end"),
             &["line 4", "(byte ", "expected", "the file was cut off"],
         ),
-        case("not UTF-8", [whole.as_bytes(), b"\xff\xfe\n"].concat(), &["line 5", "UTF-8"]),
+        case(
+            "not UTF-8",
+            [whole.as_bytes(), b"\xff\xfe\n"].concat(),
+            &["line 5", "UTF-8"],
+        ),
     ]
 }
 
@@ -53,17 +76,43 @@ fn orders() -> Vec<Case> {
         case(
             "duplicate turn",
             changed(|rows| rows.insert(2, rows[1].clone())),
-            &["line 3", "conversation \"conv-1\"", "turn 2", "field turn", "found", "expected", "repeated row"],
+            &[
+                "line 3",
+                "conversation \"conv-1\"",
+                "turn 2",
+                "field turn",
+                "found",
+                "expected",
+                "repeated row",
+            ],
         ),
         case(
             "gap",
             changed(|rows| drop(rows.drain(1..3))),
-            &["line 2", "conv-1", "turn 4", "field turn", "found turn 4", "expected turn 2", "restore the missing rows"],
+            &[
+                "line 2",
+                "conv-1",
+                "turn 4",
+                "field turn",
+                "found turn 4",
+                "expected turn 2",
+                "restore the missing rows",
+            ],
         ),
         case(
             "wrong role order",
-            changed(|rows| rows[2] = json!({"conversation_id": "conv-1", "turn": 3, "role": "user", "content": "x"})),
-            &["line 3", "turn 3", "field role", "found", "expected", "restore the missing row, or correct the role"],
+            changed(|rows| {
+                rows[2] =
+                    json!({"conversation_id": "conv-1", "turn": 3, "role": "user", "content": "x"})
+            }),
+            &[
+                "line 3",
+                "turn 3",
+                "field role",
+                "found",
+                "expected",
+                "restore the missing row, or correct the role",
+            ],
         ),
         case(
             "rows not together",
@@ -71,17 +120,31 @@ fn orders() -> Vec<Case> {
                 let other = conversation("conv-2");
                 rows.splice(2..2, other);
             }),
-            &["conv-1", "expected", "move all rows of the conversation together"],
+            &[
+                "conv-1",
+                "expected",
+                "move all rows of the conversation together",
+            ],
         ),
         case(
             "system message in the middle",
             changed(|rows| rows[2]["system"] = json!("late")),
-            &["system message after the first row", "conv-1", "turn 3", "first row"],
+            &[
+                "system message after the first row",
+                "conv-1",
+                "turn 3",
+                "first row",
+            ],
         ),
         case(
             "no reply at the end",
             changed(|rows| drop(rows.pop())),
-            &["conv-1", "turn 3", "expected", "add the recorded assistant row"],
+            &[
+                "conv-1",
+                "turn 3",
+                "expected",
+                "add the recorded assistant row",
+            ],
         ),
     ]
 }
@@ -91,27 +154,61 @@ fn fields() -> Vec<Case> {
         case(
             "bad arguments",
             changed(|rows| rows[1]["tool_calls"] = json!([call("c0", &json!("{\"command\"}"))])),
-            &["line 2", "turn 2", "tool_calls[0].function.arguments", "found", "expected", "restore the recorded"],
+            &[
+                "line 2",
+                "turn 2",
+                "tool_calls[0].function.arguments",
+                "found",
+                "expected",
+                "restore the recorded",
+            ],
         ),
         case(
             "empty tool results",
             changed(|rows| rows[2]["tool_results"] = json!([])),
-            &["line 3", "turn 3", "field tool_results", "found", "expected", "give one {tool_call_id, content}"],
+            &[
+                "line 3",
+                "turn 3",
+                "field tool_results",
+                "found",
+                "expected",
+                "give one {tool_call_id, content}",
+            ],
         ),
         case(
             "result of no call",
             changed(|rows| rows[2]["tool_results"][0]["tool_call_id"] = json!("other")),
-            &["line 3", "tool_results[].tool_call_id", "found \"other\"", "expected \"c0\"", "make the ids"],
+            &[
+                "line 3",
+                "tool_results[].tool_call_id",
+                "found \"other\"",
+                "expected \"c0\"",
+                "make the ids",
+            ],
         ),
         case(
             "id not ASCII",
-            changed(|rows| rows.iter_mut().for_each(|row| row["conversation_id"] = json!("größe"))),
-            &["line 1", "field conversation_id", "größe", "expected non-empty printable ASCII", "use letters"],
+            changed(|rows| {
+                rows.iter_mut()
+                    .for_each(|row| row["conversation_id"] = json!("größe"))
+            }),
+            &[
+                "line 1",
+                "field conversation_id",
+                "größe",
+                "expected non-empty printable ASCII",
+                "use letters",
+            ],
         ),
         case(
             "unknown role",
             changed(|rows| rows[0]["role"] = json!("bot")),
-            &["line 1", "field role", "found \"bot\"", "expected user, assistant or tool"],
+            &[
+                "line 1",
+                "field role",
+                "found \"bot\"",
+                "expected user, assistant or tool",
+            ],
         ),
         case(
             "unknown field",
@@ -138,7 +235,12 @@ fn every_breach_is_named_with_its_place_and_remedy_and_nothing_is_written() {
         let ended = run(tiny(), &out).arg("--dataset").arg(&file).ends(2);
         ended.says(&["error: ", "data set.jsonl"]).says(case.says);
         assert_eq!(ended.stdout, "");
-        assert_eq!(tree(dir.path()), before, "{}: nothing is written", case.name);
+        assert_eq!(
+            tree(dir.path()),
+            before,
+            "{}: nothing is written",
+            case.name
+        );
         prompts(tiny(), &file).ends(2).says(case.says);
     }
 }
@@ -147,8 +249,12 @@ fn every_breach_is_named_with_its_place_and_remedy_and_nothing_is_written() {
 fn absent_files_and_directories_are_named() {
     let dir = scratch();
     let absent = dir.path().join("absent.jsonl");
-    prompts(tiny(), &absent).ends(2).says(&["absent.jsonl", "cannot read", "No such file"]);
-    prompts(tiny(), dir.path()).ends(2).says(&["found no regular file", "expected a conversation file"]);
+    prompts(tiny(), &absent)
+        .ends(2)
+        .says(&["absent.jsonl", "cannot read", "No such file"]);
+    prompts(tiny(), dir.path())
+        .ends(2)
+        .says(&["found no regular file", "expected a conversation file"]);
 }
 
 #[test]
@@ -161,5 +267,7 @@ fn all_faults_of_a_file_are_listed_in_one_pass() {
     let dir = scratch();
     let file = dir.path().join("data.jsonl");
     fs::write(&file, lines(&rows)).expect("writable");
-    prompts(tiny(), &file).ends(2).says(&["line 1", "line 7", "faults"]);
+    prompts(tiny(), &file)
+        .ends(2)
+        .says(&["line 1", "line 7", "faults"]);
 }

@@ -15,7 +15,10 @@ fn refused(options: &[&str], code: i32, says: &[&str]) {
     let ended = run_sample(tiny(), &out).args(options).ends(code);
     ended.says(says);
     assert_eq!(ended.stdout, "");
-    assert!(tree(dir.path()).values().all(Option::is_none), "{options:?}: no file is left");
+    assert!(
+        tree(dir.path()).values().all(Option::is_none),
+        "{options:?}: no file is left"
+    );
 }
 
 #[test]
@@ -30,21 +33,37 @@ fn values_out_of_range_are_refused() {
     refused(&["--threads", "0"], 2, &["--threads"]);
     refused(&["--ctx-size", "0"], 2, &["--ctx-size"]);
     refused(&["--overflow", "shift"], 2, &["--overflow", "fail"]);
-    refused(&["--profile", "mlperf"], 2, &["--profile", "mlperf-v6.1-edge"]);
+    refused(
+        &["--profile", "mlperf"],
+        2,
+        &["--profile", "mlperf-v6.1-edge"],
+    );
     refused(&["--cache-type-k", "q9"], 2, &["--cache-type-k"]);
     refused(&["--format", "yaml"], 2, &["yaml"]);
 }
 
 #[test]
 fn options_that_contradict_each_other_are_refused() {
-    refused(&["--ubatch-size", "512", "--batch-size", "256"], 2, &["--ubatch-size 512", "--batch-size 256"]);
+    refused(
+        &["--ubatch-size", "512", "--batch-size", "256"],
+        2,
+        &["--ubatch-size 512", "--batch-size 256"],
+    );
     refused(&["--dataset", "x.jsonl"], 2, &["--dataset", "--sample"]);
 }
 
 #[test]
 fn unknown_conversations_are_refused_with_the_known_ones() {
-    refused(&["--conversations", "nobody"], 2, &["nobody", "sample__slugs-1", "sample__intervals-2"]);
-    refused(&["--conversations", "sample__slugs-1,nobody"], 2, &["nobody"]);
+    refused(
+        &["--conversations", "nobody"],
+        2,
+        &["nobody", "sample__slugs-1", "sample__intervals-2"],
+    );
+    refused(
+        &["--conversations", "sample__slugs-1,nobody"],
+        2,
+        &["nobody"],
+    );
     refused(&["--conversations", "0"], 2, &["--conversations", "0", "2"]);
     refused(&["--conversations", "3"], 2, &["--conversations", "3", "2"]);
 }
@@ -59,7 +78,11 @@ fn a_directory_that_holds_something_is_refused_and_left_alone() {
     let dir = scratch();
     fs::write(dir.path().join("turns.jsonl"), "results of another run\n").expect("writable");
     let before = tree(dir.path());
-    run_sample(tiny(), dir.path()).ends(2).says(&["is not empty", "turns.jsonl", "choose another --out"]);
+    run_sample(tiny(), dir.path()).ends(2).says(&[
+        "is not empty",
+        "turns.jsonl",
+        "choose another --out",
+    ]);
     assert_eq!(tree(dir.path()), before);
 }
 
@@ -69,9 +92,15 @@ fn a_file_in_the_place_of_the_directory_is_refused_and_left_alone() {
     let file = dir.path().join("notes.txt");
     fs::write(&file, "mine").expect("writable");
     let before = tree(dir.path());
-    run_sample(tiny(), &file).ends(2).says(&["notes.txt", "is not a directory", "choose another --out"]);
+    run_sample(tiny(), &file).ends(2).says(&[
+        "notes.txt",
+        "is not a directory",
+        "choose another --out",
+    ]);
     // A directory below a file cannot be made by anyone, root included.
-    run_sample(tiny(), &file.join("out")).ends(3).says(&["notes.txt/out", "choose an --out"]);
+    run_sample(tiny(), &file.join("out"))
+        .ends(3)
+        .says(&["notes.txt/out", "choose an --out"]);
     assert_eq!(tree(dir.path()), before);
 }
 
@@ -80,13 +109,18 @@ fn a_file_in_the_place_of_the_directory_is_refused_and_left_alone() {
 fn a_directory_that_takes_no_files_is_a_matter_of_set_up() {
     // /proc refuses new directories even to root.
     let ended = run_sample(tiny(), Path::new("/proc/edge-agentic-out")).ends(3);
-    ended.says(&["/proc/edge-agentic-out", "choose an --out where you may create files"]);
+    ended.says(&[
+        "/proc/edge-agentic-out",
+        "choose an --out where you may create files",
+    ]);
 }
 
 #[test]
 fn an_empty_directory_is_taken() {
     let dir = scratch();
-    run_sample(tiny(), dir.path()).args(["--turns", "1"]).ends(0);
+    run_sample(tiny(), dir.path())
+        .args(["--turns", "1"])
+        .ends(0);
 }
 
 #[test]
@@ -95,19 +129,47 @@ fn synth_overwrites_nothing_and_leaves_nothing_half_made() {
     let file = dir.path().join("model.gguf");
     fs::write(&file, "mine").expect("writable");
     let before = tree(dir.path());
-    synth(&[]).arg("--out").arg(&file).ends(2).says(&["model.gguf", "already exists", "choose another --out"]);
+    synth(&[]).arg("--out").arg(&file).ends(2).says(&[
+        "model.gguf",
+        "already exists",
+        "choose another --out",
+    ]);
     let out = dir.path().join("other.gguf");
-    synth(&["--vocab-from", "absent.json.gz"]).arg("--out").arg(&out).ends(2).says(&["absent.json.gz"]);
-    synth(&["--template", "absent.jinja"]).arg("--out").arg(&out).ends(2).says(&["absent.jinja"]);
-    synth(&[]).arg("--out").arg(dir.path().join("no/dir.gguf")).ends(3).says(&["no/dir.gguf", "cannot be created", "check that its directory"]);
+    synth(&["--vocab-from", "absent.json.gz"])
+        .arg("--out")
+        .arg(&out)
+        .ends(2)
+        .says(&["absent.json.gz"]);
+    synth(&["--template", "absent.jinja"])
+        .arg("--out")
+        .arg(&out)
+        .ends(2)
+        .says(&["absent.jinja"]);
+    synth(&[])
+        .arg("--out")
+        .arg(dir.path().join("no/dir.gguf"))
+        .ends(3)
+        .says(&[
+            "no/dir.gguf",
+            "cannot be created",
+            "check that its directory",
+        ]);
     assert_eq!(tree(dir.path()), before);
 }
 
 #[test]
 fn an_unknown_turn_of_prompts_is_refused() {
-    for (turn, part) in [("nobody:1", "nobody"), ("sample__slugs-1:2", "2"), ("sample__slugs-1", "CONVERSATION:TURN")] {
+    for (turn, part) in [
+        ("nobody:1", "nobody"),
+        ("sample__slugs-1:2", "2"),
+        ("sample__slugs-1", "CONVERSATION:TURN"),
+    ] {
         let mut prompts = edge("prompts");
-        prompts.arg("--sample").arg("--model").arg(tiny()).args(["--turn", turn]);
+        prompts
+            .arg("--sample")
+            .arg("--model")
+            .arg(tiny())
+            .args(["--turn", turn]);
         prompts.ends(2).says(&[part]);
     }
 }
@@ -119,7 +181,12 @@ fn a_digest_file_that_is_none_is_refused() {
     fs::write(&file, "{\"turn\": 1}\n").expect("writable");
     let check = |path: &Path| {
         let mut prompts = edge("prompts");
-        prompts.arg("--sample").arg("--model").arg(tiny()).arg("--check").arg(path);
+        prompts
+            .arg("--sample")
+            .arg("--model")
+            .arg(tiny())
+            .arg("--check")
+            .arg(path);
         prompts.ends(2)
     };
     check(&file).says(&["digests.jsonl, line 1", "expected a row"]);

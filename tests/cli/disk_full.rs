@@ -27,7 +27,9 @@ exit $code
 /// Whether this user may mount in a namespace of its own; not everywhere in a container.
 fn may_mount(dir: &Path) -> bool {
     let mut probe = Command::new("unshare");
-    probe.args(["-rm", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(dir);
+    probe
+        .args(["-rm", "mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs"])
+        .arg(dir);
     probe.output().is_ok_and(|output| output.status.success())
 }
 
@@ -42,11 +44,22 @@ fn exit_4_t8_11_a_full_disk_stops_the_run_and_keeps_every_row_before() {
         return;
     }
     let mut command = Command::new("unshare");
-    command.args(["-rm", "sh", "-c", SCRIPT, "sh"]).arg(&disk).arg(&kept).arg(PROGRAM).arg(tiny());
-    let output = command.envs(environment()).output().expect("unshare starts");
+    command
+        .args(["-rm", "sh", "-c", SCRIPT, "sh"])
+        .arg(&disk)
+        .arg(&kept)
+        .arg(PROGRAM)
+        .arg(tiny());
+    let output = command
+        .envs(environment())
+        .output()
+        .expect("unshare starts");
     let messages = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{messages}");
-    assert!(messages.contains("turns.jsonl: cannot write row"), "{messages}");
+    assert!(
+        messages.contains("turns.jsonl: cannot write row"),
+        "{messages}"
+    );
     assert!(messages.contains("No space left"), "{messages}");
     let Results { summary, turns, .. } = Results::read(&kept);
     assert!(!summary.complete && !summary.valid);
@@ -54,7 +67,12 @@ fn exit_4_t8_11_a_full_disk_stops_the_run_and_keeps_every_row_before() {
     assert!(messages.contains(&failed), "{messages}");
     let left: Vec<_> = std::fs::read_dir(&kept)
         .expect("the results")
-        .map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned())
+        .map(|e| {
+            e.expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
         .filter(|name| name.contains("partial"))
         .collect();
     assert!(left.is_empty(), "{left:?}");

@@ -22,7 +22,9 @@ fn exit_0_help_and_version() {
 #[test]
 fn exit_1_a_run_that_is_not_valid() {
     let dir = scratch();
-    let ended = run_sample(tiny(), &dir.path().join("out")).args(["--ctx-size", "256"]).ends(1);
+    let ended = run_sample(tiny(), &dir.path().join("out"))
+        .args(["--ctx-size", "256"])
+        .ends(1);
     ended.says(&["NOT VALID"]);
 }
 
@@ -35,12 +37,16 @@ fn exit_2_bad_input() {
 #[test]
 fn exit_3_set_up() {
     let dir = scratch();
-    run_sample(tiny(), &dir.path().join("out")).args(["--device", "Teapot0"]).ends(3);
+    run_sample(tiny(), &dir.path().join("out"))
+        .args(["--device", "Teapot0"])
+        .ends(3);
 }
 
 /// A time cap ends a run early: nothing failed, but it is not valid.
 #[test]
 fn exit_1_a_run_that_a_time_cap_ended() {
     let dir = scratch();
-    run_sample(tiny(), &dir.path().join("out")).args(["--time-cap", "0.000001"]).ends(1);
+    run_sample(tiny(), &dir.path().join("out"))
+        .args(["--time-cap", "0.000001"])
+        .ends(1);
 }

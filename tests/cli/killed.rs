@@ -17,8 +17,15 @@ const MOMENTS: u64 = 20;
 
 fn start(out: &Path, options: &[&str]) -> Child {
     let mut command = Command::new(PROGRAM);
-    command.envs(environment()).args(["run", "--performance-only", "--sample", "--threads", "1"]);
-    command.arg("--model").arg(tiny()).arg("--out").arg(out).args(options);
+    command
+        .envs(environment())
+        .args(["run", "--performance-only", "--sample", "--threads", "1"]);
+    command
+        .arg("--model")
+        .arg(tiny())
+        .arg("--out")
+        .arg(out)
+        .args(options);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().expect("the program under test starts")
 }
@@ -29,7 +36,10 @@ struct Random(u64);
 impl Random {
     /// A number below `limit`.
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
@@ -53,7 +63,9 @@ fn a_run_killed_at_any_moment_keeps_every_finished_turn_and_claims_nothing() {
         // A moment between one finished turn and, on a quiet machine, the next but one; also before the first turn
         // and around the writing of the summary.
         let finished = random.below(expected.len() as u64 + 1) as usize;
-        while rows(&out.join("turns.jsonl")) < finished && child.try_wait().expect("its state").is_none() {
+        while rows(&out.join("turns.jsonl")) < finished
+            && child.try_wait().expect("its state").is_none()
+        {
             sleep(Duration::from_millis(1));
         }
         sleep(Duration::from_nanos(random.below(2 * turn)));
@@ -66,25 +78,41 @@ fn a_run_killed_at_any_moment_keeps_every_finished_turn_and_claims_nothing() {
             false => Default::default(),
         };
         let found: Vec<_> = back.records.iter().map(identity).collect();
-        assert_eq!(found, expected[..found.len()], "rows are those of the whole run, as far as they go");
+        assert_eq!(
+            found,
+            expected[..found.len()],
+            "rows are those of the whole run, as far as they go"
+        );
         assert!(back.records.iter().all(|r| r.state == TurnState::Completed));
         let summary = out.join("summary.json");
         if summary.is_file() {
             let summary: Summary = json(&summary);
-            assert!(found.len() == expected.len() || !summary.complete, "{} rows claim to be all", found.len());
+            assert!(
+                found.len() == expected.len() || !summary.complete,
+                "{} rows claim to be all",
+                found.len()
+            );
             assert!(!summary.valid || summary.complete);
         }
         assert!(found.len() >= finished, "a turn that was finished is lost");
         seen.push((found.len(), in_time));
     }
     println!("rows kept at {MOMENTS} moments, and whether the run still ran: {seen:?}");
-    let hits = seen.iter().filter(|(rows, in_time)| *in_time && (1..expected.len()).contains(rows)).count();
-    assert!(hits >= MOMENTS as usize / 2, "{hits} kills hit the replay: {seen:?}");
+    let hits = seen
+        .iter()
+        .filter(|(rows, in_time)| *in_time && (1..expected.len()).contains(rows))
+        .count();
+    assert!(
+        hits >= MOMENTS as usize / 2,
+        "{hits} kills hit the replay: {seen:?}"
+    );
 }
 
 #[cfg(unix)]
 fn interrupt(child: &Child) {
-    let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let status = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     assert!(status.expect("kill starts").success());
 }
 
@@ -96,21 +124,45 @@ fn exit_130_an_interrupt_finishes_the_turn_and_the_summary_says_incomplete() {
     // Repeating every turn gives the interrupt time to come in the middle of one.
     let mut child = start(&out, &["--self-check", "1"]);
     while rows(&out.join("turns.jsonl")) < 2 {
-        assert!(child.try_wait().expect("its state").is_none(), "the run ended before it could be interrupted");
+        assert!(
+            child.try_wait().expect("its state").is_none(),
+            "the run ended before it could be interrupted"
+        );
         sleep(Duration::from_millis(2));
     }
     interrupt(&child);
     let output = child.wait_with_output().expect("it ends");
     let messages = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{messages}");
-    assert!(messages.contains("finishing the current turn"), "{messages}");
+    assert!(
+        messages.contains("finishing the current turn"),
+        "{messages}"
+    );
     let Results { summary, turns, .. } = Results::read(&out);
     let found = turns.records.len();
     assert!((2..11).contains(&found), "{found} rows");
     assert_eq!(turns.torn, None);
-    assert!(turns.records.iter().all(|r| r.state == TurnState::Completed));
+    assert!(
+        turns
+            .records
+            .iter()
+            .all(|r| r.state == TurnState::Completed)
+    );
     assert!(!summary.complete && !summary.valid);
-    assert_eq!((summary.turns.completed, summary.turns.not_issued, summary.turns.sum), (found, 11 - found, 11));
+    assert_eq!(
+        (
+            summary.turns.completed,
+            summary.turns.not_issued,
+            summary.turns.sum
+        ),
+        (found, 11 - found, 11)
+    );
     let plain = &sample_run().results.turns.records;
-    assert!(turns.records.iter().zip(plain).all(|(a, b)| identity(a) == identity(b)));
+    assert!(
+        turns
+            .records
+            .iter()
+            .zip(plain)
+            .all(|(a, b)| identity(a) == identity(b))
+    );
 }

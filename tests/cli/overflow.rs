@@ -9,7 +9,12 @@ use crate::harness::{Ends, edge, run_sample, scratch};
 /// States that the sample's turns must end in when the context has `size` tokens, from the prompts' lengths alone.
 fn expected(size: u64) -> Vec<TurnState> {
     let mut failed = false;
-    let prompts = edge("prompts").arg("--sample").arg("--model").arg(tiny()).ends(0).rows();
+    let prompts = edge("prompts")
+        .arg("--sample")
+        .arg("--model")
+        .arg(tiny())
+        .ends(0)
+        .rows();
     let states = prompts.iter().map(|row| {
         let first = row["turn"] == 1;
         let too_long = row["n_tokens"].as_u64().expect("a count") >= size;
@@ -33,22 +38,52 @@ fn t2_08_a_prompt_beyond_the_context_fails_its_turn_and_the_next_conversation_go
     for size in [512, 1536] {
         let dir = scratch();
         let out = dir.path().join("out");
-        let ended = run_sample(tiny(), &out).args(["--ctx-size", &size.to_string()]).ends(1);
+        let ended = run_sample(tiny(), &out)
+            .args(["--ctx-size", &size.to_string()])
+            .ends(1);
         assert!(ended.stdout.contains("failed_overflow"), "{}", ended.stdout);
-        let Results { summary, turns, plan, .. } = Results::read(&out);
+        let Results {
+            summary,
+            turns,
+            plan,
+            ..
+        } = Results::read(&out);
         // A reply that the context cuts short is complete; see the test below.
-        let state = |state: TurnState| if state.is_completed() { TurnState::Completed } else { state };
+        let state = |state: TurnState| {
+            if state.is_completed() {
+                TurnState::Completed
+            } else {
+                state
+            }
+        };
         let states: Vec<_> = turns.records.iter().map(|r| state(r.state)).collect();
         assert_eq!(states, expected(size), "context {size}");
         assert_eq!((summary.turns.sum, summary.turns.total), (11, 11));
-        assert_eq!(summary.turns.failed_overflow, 2, "both conversations overflow, each once");
+        assert_eq!(
+            summary.turns.failed_overflow, 2,
+            "both conversations overflow, each once"
+        );
         assert!(summary.complete && !summary.valid);
-        assert!(plan.deviations.iter().any(|d| d.name == "ctx-size"), "{:?}", plan.deviations);
-        for row in turns.records.iter().filter(|r| r.state == TurnState::FailedOverflow) {
+        assert!(
+            plan.deviations.iter().any(|d| d.name == "ctx-size"),
+            "{:?}",
+            plan.deviations
+        );
+        for row in turns
+            .records
+            .iter()
+            .filter(|r| r.state == TurnState::FailedOverflow)
+        {
             let needed = row.prompt_tokens.expect("the prompt was counted");
             let reason = row.reason.as_deref().expect("a reason");
-            assert!(reason.contains(&needed.to_string()) && reason.contains(&size.to_string()), "{reason}");
-            assert_eq!((row.decode_calls, row.dropped_tokens, row.dropped_messages), (None, 0, 0));
+            assert!(
+                reason.contains(&needed.to_string()) && reason.contains(&size.to_string()),
+                "{reason}"
+            );
+            assert_eq!(
+                (row.decode_calls, row.dropped_tokens, row.dropped_messages),
+                (None, 0, 0)
+            );
         }
     }
 }
@@ -58,10 +93,15 @@ fn t2_12_generation_that_reaches_the_context_stops_there() {
     // The first prompt of the sample has 474 tokens; its reply about 35.
     let dir = scratch();
     let out = dir.path().join("out");
-    run_sample(tiny(), &out).args(["--ctx-size", "512", "--turns", "1"]).ends(0);
+    run_sample(tiny(), &out)
+        .args(["--ctx-size", "512", "--turns", "1"])
+        .ends(0);
     let Results { turns, .. } = Results::read(&out);
     for row in &turns.records {
-        let (prompt, output) = (row.prompt_tokens.expect("counted"), row.output_tokens.expect("counted"));
+        let (prompt, output) = (
+            row.prompt_tokens.expect("counted"),
+            row.output_tokens.expect("counted"),
+        );
         assert!(prompt + output <= 512, "{prompt} + {output}");
         if row.state == TurnState::CompletedContext {
             assert_eq!(prompt + output, 512);

@@ -45,7 +45,9 @@ fn equal_whole_renders(rows: &[Value], data: &Dataset, model: &Path) {
         let mut before = Vec::new();
         for (index, turn) in conversation.turns.iter().enumerate() {
             let messages = conversation.messages(index).expect("the turn is there");
-            let prompt = template.render(&json_array(&messages), tools).expect("the template renders");
+            let prompt = template
+                .render(&json_array(&messages), tools)
+                .expect("the template renders");
             let ids = vocab.tokenize(&prompt);
             let row = rows.next().expect("a row for every client turn");
             assert_eq!(row["conversation_id"], conversation.id);
@@ -54,7 +56,10 @@ fn equal_whole_renders(rows: &[Value], data: &Dataset, model: &Path) {
             assert_eq!(row["prompt_sha256"], sha256(prompt.as_bytes()));
             assert_eq!(row["n_tokens"], ids.len());
             assert_eq!(row["tokens_sha256"], ids_sha256(&ids));
-            assert_eq!(row["ideal_new_tokens"], ids.len() - prefix::common_prefix(&before, &ids));
+            assert_eq!(
+                row["ideal_new_tokens"],
+                ids.len() - prefix::common_prefix(&before, &ids)
+            );
             before = ids;
         }
     }
@@ -79,11 +84,23 @@ fn all_1007_prompts_and_token_ids_equal_llama_servers() {
     let dir = scratch();
     let model = dir.path().join("real-vocabulary.gguf");
     let mut synth = synth(&[]);
-    synth.arg("--vocab-from").arg(vocab).arg("--template").arg(template);
+    synth
+        .arg("--vocab-from")
+        .arg(vocab)
+        .arg("--template")
+        .arg(template);
     synth.arg("--out").arg(&model).ends(0);
     let ended = prompts(&model, &data).arg("--check").arg(digests).ends(0);
-    assert!(ended.stdout.contains("prompts equal: 1007/1007"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("token-id lists equal: 1007/1007"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("prompts equal: 1007/1007"),
+        "{}",
+        ended.stdout
+    );
+    assert!(
+        ended.stdout.contains("token-id lists equal: 1007/1007"),
+        "{}",
+        ended.stdout
+    );
 }
 
 #[test]
@@ -104,7 +121,11 @@ fn the_samples_prompts_equal_whole_renders() {
 #[test]
 fn the_text_of_a_turn_has_the_digest_of_its_row() {
     for row in sample_prompts().ends(0).rows() {
-        let turn = format!("{}:{}", row["conversation_id"].as_str().expect("an id"), row["turn"]);
+        let turn = format!(
+            "{}:{}",
+            row["conversation_id"].as_str().expect("an id"),
+            row["turn"]
+        );
         let text = sample_prompts().args(["--turn", &turn]).ends(0).stdout;
         assert_eq!(row["prompt_sha256"], sha256(text.as_bytes()), "{turn}");
     }
@@ -116,11 +137,19 @@ fn digests_check_against_themselves_and_a_changed_one_fails() {
     let file = dir.path().join("digests.jsonl");
     std::fs::write(&file, GOLDEN).expect("writable");
     let ended = sample_prompts().arg("--check").arg(&file).ends(0);
-    assert!(ended.stdout.contains("prompts equal: 11/11"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("prompts equal: 11/11"),
+        "{}",
+        ended.stdout
+    );
     let changed = GOLDEN.replacen("\"n_tokens\":", "\"n_tokens\":1", 1);
     std::fs::write(&file, changed).expect("writable");
     let ended = sample_prompts().arg("--check").arg(&file).ends(1);
-    assert!(ended.stdout.contains("token-id lists equal: 10/11"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("token-id lists equal: 10/11"),
+        "{}",
+        ended.stdout
+    );
     ended.says(&["differs", "sample__slugs-1"]);
 }
 

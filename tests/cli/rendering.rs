@@ -38,21 +38,29 @@ fn t1_01_arguments_as_text_and_as_an_object_give_the_same_bytes_and_ids() {
 
 #[test]
 fn t1_01_arguments_that_are_no_json_object_are_refused_before_the_model_is_looked_at() {
-    for wrong in [json!("{\"command\": "), json!("ls -l"), json!("[1]"), json!(7), json!("")] {
+    for wrong in [
+        json!("{\"command\": "),
+        json!("ls -l"),
+        json!("[1]"),
+        json!(7),
+        json!(""),
+    ] {
         let mut rows = conversation("broken arguments");
         rows[1]["tool_calls"] = json!([call("c0", &wrong)]);
         let dir = scratch();
         let file = write(dir.path(), "data.jsonl", &rows);
-        prompts(&dir.path().join("no-such-model.gguf"), &file).ends(2).says(&[
-            "data.jsonl",
-            "line 2",
-            "conversation \"broken arguments\"",
-            "turn 2",
-            "tool_calls[0].function.arguments",
-            "found",
-            "expected",
-            "restore the recorded arguments",
-        ]);
+        prompts(&dir.path().join("no-such-model.gguf"), &file)
+            .ends(2)
+            .says(&[
+                "data.jsonl",
+                "line 2",
+                "conversation \"broken arguments\"",
+                "turn 2",
+                "tool_calls[0].function.arguments",
+                "found",
+                "expected",
+                "restore the recorded arguments",
+            ]);
     }
 }
 
@@ -70,7 +78,10 @@ fn t1_02_tools_keep_their_key_order_separators_and_characters() {
         let tools = bash().to_string();
         let rows = lines(&conversation("c")).replacen(&tools, &format!("[{spelling}]"), 1);
         let prompt = text(&rows, "c:1");
-        let listed = prompt.split("<tools>\n").nth(1).and_then(|t| t.split("\n</tools>").next());
+        let listed = prompt
+            .split("<tools>\n")
+            .nth(1)
+            .and_then(|t| t.split("\n</tools>").next());
         assert_eq!(listed, Some(AWKWARD_TOOL[1]));
         assert!(!prompt.contains("\\u"), "{prompt}");
     }
@@ -93,9 +104,18 @@ fn t1_02_an_unknown_filter_is_an_error_and_no_fallback() {
     let template = dir.path().join("template.jinja");
     let source = include_str!("../../gguf/assets/chat_template.jinja");
     assert!(source.contains("tool | tojson"));
-    std::fs::write(&template, source.replace("tool | tojson", "tool | to_yaml_please")).expect("writable");
+    std::fs::write(
+        &template,
+        source.replace("tool | tojson", "tool | to_yaml_please"),
+    )
+    .expect("writable");
     let model = dir.path().join("model.gguf");
-    synth(&[]).arg("--template").arg(&template).arg("--out").arg(&model).ends(0);
+    synth(&[])
+        .arg("--template")
+        .arg(&template)
+        .arg("--out")
+        .arg(&model)
+        .ends(0);
     let file = write(dir.path(), "data.jsonl", &conversation("c"));
     let ended = prompts(&model, &file).ends(2);
     ended.says(&["to_yaml_please"]);
@@ -116,21 +136,45 @@ fn t1_10_four_spellings_of_no_content_render_the_same_and_lose_no_message() {
         assert_eq!(&rendered[0], other);
     }
     // system, user, assistant, tool result (a user's turn in this template), and the reply's beginning.
-    assert_eq!(rendered[0].matches("<|im_start|>").count(), 5, "{}", rendered[0]);
-    for part in ["Be brief.", "List the files.", "<parameter=command>\nls\n</parameter>", "a.txt"] {
-        assert_eq!(rendered[0].matches(part).count(), 1, "{part:?} in {}", rendered[0]);
+    assert_eq!(
+        rendered[0].matches("<|im_start|>").count(),
+        5,
+        "{}",
+        rendered[0]
+    );
+    for part in [
+        "Be brief.",
+        "List the files.",
+        "<parameter=command>\nls\n</parameter>",
+        "a.txt",
+    ] {
+        assert_eq!(
+            rendered[0].matches(part).count(),
+            1,
+            "{part:?} in {}",
+            rendered[0]
+        );
     }
 }
 
 #[test]
 fn every_call_of_a_reply_and_every_result_is_rendered_in_order() {
     let mut rows = conversation("c");
-    rows[1]["tool_calls"] = json!([call("c0", &arguments()), call("c1", &json!("{\"command\": \"pwd\"}"))]);
+    rows[1]["tool_calls"] = json!([
+        call("c0", &arguments()),
+        call("c1", &json!("{\"command\": \"pwd\"}"))
+    ]);
     rows[2]["tool_results"] = json!([
         {"tool_call_id": "c0", "content": "first"},
         {"tool_call_id": "c1", "content": "second"},
     ]);
     let prompt = text(&lines(&rows), "c:3");
-    let places: Vec<_> = ["ls\n", "pwd\n", "first", "second"].iter().map(|p| prompt.find(p)).collect();
-    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {prompt}");
+    let places: Vec<_> = ["ls\n", "pwd\n", "first", "second"]
+        .iter()
+        .map(|p| prompt.find(p))
+        .collect();
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{places:?} in {prompt}"
+    );
 }

@@ -54,7 +54,11 @@ pub fn run_sample(model: &Path, out: &Path) -> Command {
 /// `prompts` over a data set.
 pub fn prompts(model: &Path, dataset: &Path) -> Command {
     let mut command = edge("prompts");
-    command.arg("--model").arg(model).arg("--dataset").arg(dataset);
+    command
+        .arg("--model")
+        .arg(model)
+        .arg("--dataset")
+        .arg(dataset);
     command
 }
 
@@ -80,7 +84,13 @@ impl Ends for Command {
             stdout: text(output.stdout),
             stderr: text(output.stderr),
         };
-        assert_eq!(output.status.code(), Some(code), "{self:?}\n{}\n{}", ended.stdout, ended.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{self:?}\n{}\n{}",
+            ended.stdout,
+            ended.stderr
+        );
         assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
         ended
     }
@@ -91,7 +101,11 @@ impl Ended {
     #[track_caller]
     pub fn says(&self, parts: &[&str]) -> &Self {
         for part in parts {
-            assert!(self.stderr.contains(part), "{part:?} is not in:\n{}", self.stderr);
+            assert!(
+                self.stderr.contains(part),
+                "{part:?} is not in:\n{}",
+                self.stderr
+            );
         }
         self
     }
@@ -113,7 +127,9 @@ pub fn scratch() -> TempDir {
 
 /// A file of the data that lies outside this repository, or a word on why the test proves nothing.
 pub fn shared(file: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared")
+        .join(file);
     if path.is_file() {
         return Some(path);
     }

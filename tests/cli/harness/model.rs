@@ -28,7 +28,9 @@ pub fn tiny() -> &'static Path {
 /// `synth --shape tiny --type f16` with further options; `--out` is still to be given.
 pub fn synth(options: &[&str]) -> assert_cmd::Command {
     let mut command = edge("synth");
-    command.args(["--shape", "tiny", "--type", "f16"]).args(options);
+    command
+        .args(["--shape", "tiny", "--type", "f16"])
+        .args(options);
     command
 }
 

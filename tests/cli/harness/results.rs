@@ -57,7 +57,12 @@ pub fn sample_run() -> &'static SampleRun {
         let ended = run_sample(tiny(), &out).ends(0);
         let mut files: Vec<String> = std::fs::read_dir(&out)
             .expect("the results")
-            .map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned())
+            .map(|e| {
+                e.expect("an entry")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
             .collect();
         files.sort();
         SampleRun {
