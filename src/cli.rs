@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 
+use crate::accuracy::OslWindow;
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{FlashAttention, KvType, LLAMA_BUILD, LLAMA_CRATES};
 use crate::output::Format;
@@ -22,7 +24,10 @@ pub struct Cli {
 }
 
 fn long_version() -> String {
-    format!("{}\nllama.cpp {LLAMA_BUILD} ({LLAMA_CRATES})", env!("CARGO_PKG_VERSION"))
+    format!(
+        "{}\nllama.cpp {LLAMA_BUILD} ({LLAMA_CRATES})",
+        env!("CARGO_PKG_VERSION")
+    )
 }
 
 /// The verbs.
@@ -36,6 +41,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// Write a synthetic model with the benchmark model's architecture.
     Synth(SynthArgs),
+    /// Rebuild every derived file of a run from its records, and show the result.
+    Report(ReportArgs),
     /// Score BFCL v4 outputs from anywhere as the reference does, and apply the accuracy gates.
     Score(ScoreArgs),
 }
@@ -52,10 +59,13 @@ pub enum Profile {
 }
 
 /// What to do with a prompt that does not fit the context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Overflow {
     /// The turn fails and the rest of its conversation is skipped, as in the reference.
     Fail,
+    /// Whole oldest tool exchanges are left out until the prompt fits.
+    DropOldest,
 }
 
 /// Options of every command that prints a result.
@@ -113,6 +123,27 @@ pub struct RunArgs {
     /// What to do with a prompt that does not fit the context.
     #[arg(long, value_enum, default_value = "fail")]
     pub overflow: Overflow,
+    /// Wait as long as each recorded tool took before sending its results. Not part of any latency.
+    #[arg(long)]
+    pub inject_delays: bool,
+    /// Put the reference's salt around the system prompt, so that no two conversations share a prefix.
+    #[arg(long)]
+    pub salt: bool,
+    /// Let a conversation start from the state that another one left of their common beginning.
+    #[arg(long)]
+    pub reuse_across_conversations: bool,
+    /// Turns of the embedded sample to run first, kept apart and never counted.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1000))]
+    pub warmup: u32,
+    /// Passes over the conversations; those of later passes are called `<id>__repeat_<pass>`.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// Check that the mean output length lies within LO,HI tokens.
+    #[arg(long, value_name = "LO,HI")]
+    pub osl_window: Option<OslWindow>,
+    /// Count ISL and OSL of `endpoints/` anew with this tokenizer.json.
+    #[arg(long, value_name = "FILE")]
+    pub tokenizer: Option<PathBuf>,
     /// Repeat every K-th turn from an empty cache and compare its tokens. Costs a full prefill each; not timed.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub self_check: Option<u32>,
@@ -149,7 +180,10 @@ impl ResultsArgs {
     pub fn directory(&self) -> (&PathBuf, bool) {
         match (&self.out, &self.resume) {
             (Some(dir), _) => (dir, false),
-            (None, resume) => (resume.as_ref().expect("clap demands --out or --resume"), true),
+            (None, resume) => (
+                resume.as_ref().expect("clap demands --out or --resume"),
+                true,
+            ),
         }
     }
 }
@@ -165,7 +199,12 @@ pub struct EngineArgs {
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
     /// Layers to offload to a device; more than the model has means all.
-    #[arg(long = "n-gpu-layers", visible_alias = "ngl", value_name = "N", default_value_t = 999)]
+    #[arg(
+        long = "n-gpu-layers",
+        visible_alias = "ngl",
+        value_name = "N",
+        default_value_t = 999
+    )]
     pub n_gpu_layers: u32,
     /// Devices to use, by name, separated by commas; llama.cpp's choice if not given.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -281,6 +320,23 @@ pub struct ScoreArgs {
     /// Write the verdict on every sample to this file, JSON lines.
     #[arg(long, value_name = "FILE")]
     pub verdicts: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Options of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Directory of a run, finished or not.
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// The data set that the run replayed; found by itself where `scripts/fetch-data` put it, or for the sample.
+    #[arg(long, value_name = "FILE")]
+    pub dataset: Option<PathBuf>,
+    /// The tokenizer.json that the run was given, if it was.
+    #[arg(long, value_name = "FILE")]
+    pub tokenizer: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,

@@ -24,6 +24,9 @@ pub trait Clock: Send + Sync {
 
     /// The wall clock; may jump when the system's time is set.
     fn wall(&self) -> Timestamp;
+
+    /// Waits `duration` ns. A manual clock moves instead.
+    fn sleep(&self, duration: Nanos);
 }
 
 impl<C: Clock + ?Sized> Clock for &C {
@@ -34,6 +37,10 @@ impl<C: Clock + ?Sized> Clock for &C {
     fn wall(&self) -> Timestamp {
         (**self).wall()
     }
+
+    fn sleep(&self, duration: Nanos) {
+        (**self).sleep(duration);
+    }
 }
 
 impl<C: Clock + ?Sized> Clock for Arc<C> {
@@ -43,6 +50,10 @@ impl<C: Clock + ?Sized> Clock for Arc<C> {
 
     fn wall(&self) -> Timestamp {
         (**self).wall()
+    }
+
+    fn sleep(&self, duration: Nanos) {
+        (**self).sleep(duration);
     }
 }
 
@@ -70,6 +81,10 @@ impl Clock for MonotonicClock {
 
     fn wall(&self) -> Timestamp {
         Timestamp::now()
+    }
+
+    fn sleep(&self, duration: Nanos) {
+        std::thread::sleep(std::time::Duration::from_nanos(duration));
     }
 }
 
@@ -143,6 +158,10 @@ impl Clock for ManualClock {
             + SignedDuration::from_secs(MANUAL_WALL_START_S)
             + SignedDuration::from_nanos(elapsed)
             + SignedDuration::from_nanos(ahead)
+    }
+
+    fn sleep(&self, duration: Nanos) {
+        self.advance(duration);
     }
 }
 

@@ -2,13 +2,16 @@
 //! llama.cpp, in-process.
 //!
 //! The binary is thin; everything it does is here. Dependencies point one way:
-//! `commands → {replay, output} → {engine, chat, conversation, metrics} → {record, clock, plan} → gguf`.
+//! `commands → {results, replay} → {endpoints, accuracy, engine, chat, metrics, output} → {plan, machine, conversation,
+//! record, clock} → {gguf, bfcl}`.
 
+pub mod accuracy;
 pub mod chat;
 pub mod cli;
 pub mod clock;
 pub mod commands;
 pub mod conversation;
+pub mod endpoints;
 pub mod engine;
 pub mod exit;
 pub mod machine;

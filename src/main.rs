@@ -12,6 +12,7 @@ fn main() -> ExitCode {
         Command::Prompts(args) => commands::prompts::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Synth(args) => commands::synth::run(&args),
+        Command::Report(args) => commands::report::run(&args),
         Command::Score(args) => commands::score::run(&args),
     };
     match result {

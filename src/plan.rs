@@ -7,8 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use thiserror::Error;
 
-use crate::cli::{Profile, RunArgs};
+use crate::accuracy::OslWindow;
+use crate::cli::{Overflow, Profile, RunArgs};
 use crate::clock::Nanos;
+use crate::conversation::variant::{self, SaltError};
 use crate::conversation::{Dataset, SAMPLE_NAME};
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{ContextSettings, LLAMA_BUILD, LLAMA_CRATES};
@@ -19,12 +21,15 @@ use crate::metrics::{ConversationFacts, Deviation};
 pub mod locked {
     /// Context, tokens.
     pub const CTX_SIZE: u32 = 32_768;
+    /// Seed.
+    pub const SEED: u64 = 42;
     /// Most tokens per turn.
     pub const MAX_NEW_TOKENS: u32 = 1024;
     /// Turn timeout, seconds.
     pub const TURN_TIMEOUT_S: f64 = 600.0;
     /// SHA-256 of `agentic_coding_2.5h.jsonl`.
-    pub const DATASET_SHA256: &str = "b7da8c4ffbe1cabd79c4d8169e5201541e006364b4bfc016d01d893e20ee6f70";
+    pub const DATASET_SHA256: &str =
+        "b7da8c4ffbe1cabd79c4d8169e5201541e006364b4bfc016d01d893e20ee6f70";
     /// Model architecture.
     pub const ARCHITECTURE: &str = "qwen35";
     /// Blocks and embedding width of Qwen3.6-27B, the MTP block not counted.
@@ -44,6 +49,8 @@ pub struct Plan {
     pub program: Program,
     /// `mlperf-v6.1-edge` or `none`.
     pub profile: String,
+    /// Sampler seed. At temperature 0, which is not a setting, it decides nothing; stored because the rules name it.
+    pub seed: u64,
     /// The model.
     pub model: ModelPlan,
     /// The conversations.
@@ -120,8 +127,22 @@ pub struct ReplayPlan {
     pub turn_timeout_s: f64,
     /// Seconds after which no turn is issued.
     pub time_cap_s: Option<f64>,
-    /// What happens to a prompt that does not fit: `fail`.
-    pub overflow: String,
+    /// What happens to a prompt that does not fit.
+    pub overflow: Overflow,
+    /// Whether the recorded time of tools is waited.
+    pub inject_delays: bool,
+    /// Whether system prompts are salted.
+    pub salt: bool,
+    /// Whether conversations start from state that others left.
+    pub reuse_across_conversations: bool,
+    /// Turns before the measured ones.
+    pub warmup: u32,
+    /// Passes over the conversations.
+    pub repeat: u32,
+    /// Bounds of the mean output length, tokens, where they are checked.
+    pub osl_window: Option<OslWindow>,
+    /// The tokenizer that counts tokens for `endpoints/`.
+    pub tokenizer: Option<FileIdentity>,
     /// Every how many turns one is repeated.
     pub self_check: Option<u32>,
 }
@@ -160,7 +181,9 @@ pub enum PlanError {
         known: Vec<String>,
     },
     /// A number of conversations that the data set does not have.
-    #[error("--conversations {asked}: expected 1 to {known}, the number of conversations in the data set")]
+    #[error(
+        "--conversations {asked}: expected 1 to {known}, the number of conversations in the data set"
+    )]
     ConversationCount {
         /// What was given.
         asked: usize,
@@ -178,6 +201,9 @@ pub enum PlanError {
         /// The benchmark's.
         expected: &'static str,
     },
+    /// A conversation that cannot be salted.
+    #[error("--salt: {0}")]
+    Salt(#[from] SaltError),
     /// A micro-batch larger than the batch.
     #[error("--ubatch-size {ubatch} is larger than --batch-size {batch}")]
     Batch {
@@ -189,11 +215,18 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// Validates and resolves `args`. `threads` is used where none are given.
+    /// Validates and resolves `args`. `threads` is used where none are given; `tokenizer` is the file that `args`
+    /// name.
     ///
     /// # Errors
     /// See [`PlanError`].
-    pub fn new(args: &RunArgs, data: &Dataset, model: ModelPlan, threads: u32) -> Result<Self, PlanError> {
+    pub fn new(
+        args: &RunArgs,
+        data: &Dataset,
+        model: ModelPlan,
+        tokenizer: Option<FileIdentity>,
+        threads: u32,
+    ) -> Result<Self, PlanError> {
         if args.profile == Profile::MlperfV61Edge && model.architecture != locked::ARCHITECTURE {
             return Err(PlanError::Architecture {
                 found: model.architecture,
@@ -212,13 +245,14 @@ impl Plan {
                 Profile::MlperfV61Edge => "mlperf-v6.1-edge".to_owned(),
                 Profile::None => "none".to_owned(),
             },
+            seed: locked::SEED,
             model,
             dataset: DatasetPlan {
                 name: name(args.dataset.dataset.as_deref()),
                 sha256: data.sha256.clone(),
                 conversations: select(args, data)?,
             },
-            replay: replay(args)?,
+            replay: replay(args, tokenizer)?,
             engine: engine(args, threads)?,
             deviations: Vec::new(),
         };
@@ -244,15 +278,61 @@ impl Plan {
         let all: u32 = self.dataset.conversations.iter().map(|c| c.turns).sum();
         let selected: u32 = self.dataset.conversations.iter().map(|c| c.selected).sum();
         let checks = [
-            ("phases", json!("performance, accuracy"), json!("performance")),
-            ("model-architecture", json!(locked::ARCHITECTURE), json!(self.model.architecture)),
-            ("model-shape", json!(locked::MODEL_SHAPE), json!(self.model.shape)),
-            ("dataset-sha256", json!(locked::DATASET_SHA256), json!(self.dataset.sha256)),
+            (
+                "phases",
+                json!("performance, accuracy"),
+                json!("performance"),
+            ),
+            (
+                "model-architecture",
+                json!(locked::ARCHITECTURE),
+                json!(self.model.architecture),
+            ),
+            (
+                "model-shape",
+                json!(locked::MODEL_SHAPE),
+                json!(self.model.shape),
+            ),
+            (
+                "dataset-sha256",
+                json!(locked::DATASET_SHA256),
+                json!(self.dataset.sha256),
+            ),
             ("turns", json!(all), json!(selected)),
-            ("ctx-size", json!(locked::CTX_SIZE), json!(self.engine.context.ctx_size)),
-            ("max-new-tokens", json!(locked::MAX_NEW_TOKENS), json!(self.replay.max_new_tokens)),
-            ("turn-timeout", json!(locked::TURN_TIMEOUT_S), json!(self.replay.turn_timeout_s)),
+            (
+                "ctx-size",
+                json!(locked::CTX_SIZE),
+                json!(self.engine.context.ctx_size),
+            ),
+            (
+                "max-new-tokens",
+                json!(locked::MAX_NEW_TOKENS),
+                json!(self.replay.max_new_tokens),
+            ),
+            (
+                "turn-timeout",
+                json!(locked::TURN_TIMEOUT_S),
+                json!(self.replay.turn_timeout_s),
+            ),
             ("time-cap", Value::Null, json!(self.replay.time_cap_s)),
+            (
+                "overflow",
+                json!(Overflow::Fail),
+                json!(self.replay.overflow),
+            ),
+            (
+                "inject-delays",
+                json!(false),
+                json!(self.replay.inject_delays),
+            ),
+            ("salt", json!(false), json!(self.replay.salt)),
+            (
+                "reuse-across-conversations",
+                json!(false),
+                json!(self.replay.reuse_across_conversations),
+            ),
+            ("warmup", json!(0), json!(self.replay.warmup)),
+            ("repeat", json!(1), json!(self.replay.repeat)),
         ];
         checks
             .into_iter()
@@ -277,17 +357,36 @@ impl Plan {
             ("profile", json!(self.profile)),
             ("model", json!(file.map(|f| f.name.clone()))),
             ("model sha256", json!(file.map(|f| f.sha256.clone()))),
-            ("architecture", json!(format!("{}, {}", self.model.architecture, self.model.shape))),
+            (
+                "architecture",
+                json!(format!("{}, {}", self.model.architecture, self.model.shape)),
+            ),
             ("data set", json!(self.dataset.name)),
             ("max new tokens", json!(self.replay.max_new_tokens)),
             ("context", json!(context.ctx_size)),
             ("boundaries", json!(self.engine.boundaries.to_string())),
             ("threads", json!(context.threads)),
-            ("batch / micro-batch", json!(format!("{} / {}", context.batch_size, context.ubatch_size))),
-            ("KV cache", json!(format!("{} / {}", context.cache_type_k, context.cache_type_v))),
+            (
+                "batch / micro-batch",
+                json!(format!("{} / {}", context.batch_size, context.ubatch_size)),
+            ),
+            (
+                "KV cache",
+                json!(format!(
+                    "{} / {}",
+                    context.cache_type_k, context.cache_type_v
+                )),
+            ),
             ("flash attention", json!(context.flash_attn)),
             ("layers offloaded", json!(self.engine.n_gpu_layers)),
-            ("devices", json!(if self.engine.devices.is_empty() { "llama.cpp's choice".to_owned() } else { self.engine.devices.join(", ") })),
+            (
+                "devices",
+                json!(if self.engine.devices.is_empty() {
+                    "llama.cpp's choice".to_owned()
+                } else {
+                    self.engine.devices.join(", ")
+                }),
+            ),
         ];
         rows.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
     }
@@ -296,7 +395,12 @@ impl Plan {
 fn name(path: Option<&Path>) -> String {
     path.map_or_else(
         || SAMPLE_NAME.to_owned(),
-        |p| p.file_name().unwrap_or(p.as_os_str()).to_string_lossy().into_owned(),
+        |p| {
+            p.file_name()
+                .unwrap_or(p.as_os_str())
+                .to_string_lossy()
+                .into_owned()
+        },
     )
 }
 
@@ -314,12 +418,22 @@ pub fn nanos(seconds: f64) -> Nanos {
     (seconds * 1e9) as Nanos
 }
 
-fn replay(args: &RunArgs) -> Result<ReplayPlan, PlanError> {
+fn replay(args: &RunArgs, tokenizer: Option<FileIdentity>) -> Result<ReplayPlan, PlanError> {
     Ok(ReplayPlan {
         max_new_tokens: args.max_new_tokens,
         turn_timeout_s: seconds("--turn-timeout", args.turn_timeout)?,
-        time_cap_s: args.time_cap.map(|s| seconds("--time-cap", s)).transpose()?,
-        overflow: "fail".to_owned(),
+        time_cap_s: args
+            .time_cap
+            .map(|s| seconds("--time-cap", s))
+            .transpose()?,
+        overflow: args.overflow,
+        inject_delays: args.inject_delays,
+        salt: args.salt,
+        reuse_across_conversations: args.reuse_across_conversations,
+        warmup: args.warmup,
+        repeat: args.repeat,
+        osl_window: args.osl_window,
+        tokenizer,
         self_check: args.self_check,
     })
 }
@@ -348,23 +462,58 @@ fn engine(args: &RunArgs, threads: u32) -> Result<EnginePlan, PlanError> {
     })
 }
 
-/// Which turns are replayed.
+/// Which turns are replayed, pass after pass.
 fn select(args: &RunArgs, data: &Dataset) -> Result<Vec<SelectedConversation>, PlanError> {
-    let wanted = args.conversations.as_deref().map(|c| chosen(c, data)).transpose()?;
-    Ok(data
+    let wanted = args
         .conversations
-        .iter()
-        .enumerate()
-        .map(|(i, c)| {
-            let turns = u32::try_from(c.turns.len()).unwrap_or(u32::MAX);
-            let chosen = wanted.as_ref().is_none_or(|w| w.contains(&i));
-            SelectedConversation {
-                id: c.id.clone(),
-                turns,
-                selected: if chosen { args.turns.unwrap_or(turns).min(turns) } else { 0 },
-            }
+        .as_deref()
+        .map(|c| chosen(c, data))
+        .transpose()?;
+    let one = data.conversations.iter().enumerate().map(|(i, c)| {
+        let turns = u32::try_from(c.turns.len()).unwrap_or(u32::MAX);
+        let chosen = wanted.as_ref().is_none_or(|w| w.contains(&i));
+        (
+            &c.id,
+            turns,
+            if chosen {
+                args.turns.unwrap_or(turns).min(turns)
+            } else {
+                0
+            },
+        )
+    });
+    let passes = (1..=args.repeat).flat_map(|pass| one.clone().map(move |c| (pass, c)));
+    Ok(passes
+        .map(|(pass, (id, turns, selected))| SelectedConversation {
+            id: variant::instance_id(id, pass),
+            turns,
+            selected,
         })
         .collect())
+}
+
+impl ReplayPlan {
+    /// The conversations that are replayed, made from those of the data set.
+    ///
+    /// # Errors
+    /// Where one cannot be salted.
+    pub fn conversations(&self, data: &Dataset) -> Result<Dataset, PlanError> {
+        let mut conversations = Vec::new();
+        for (pass, mut conversation) in variant::repeated(data, self.repeat) {
+            if self.salt {
+                let source = conversation.id.clone();
+                let source = source
+                    .strip_suffix(&variant::suffix(pass))
+                    .unwrap_or(&source);
+                variant::salt(&mut conversation, source, pass)?;
+            }
+            conversations.push(conversation);
+        }
+        Ok(Dataset {
+            sha256: data.sha256.clone(),
+            conversations,
+        })
+    }
 }
 
 /// Indices of the conversations that `--conversations` names.

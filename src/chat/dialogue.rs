@@ -49,7 +49,12 @@ pub struct Dialogue<'m> {
 impl<'m> Dialogue<'m> {
     /// Prepares for conversations with this template; `held_back` as [`super::prefix::held_back`] finds it.
     #[must_use]
-    pub fn new(template: &'m ChatTemplate, vocab: &'m dyn Vocab, held_back: usize, incremental: bool) -> Self {
+    pub fn new(
+        template: &'m ChatTemplate,
+        vocab: &'m dyn Vocab,
+        held_back: usize,
+        incremental: bool,
+    ) -> Self {
         Self {
             template,
             vocab,
@@ -78,7 +83,11 @@ impl<'m> Dialogue<'m> {
     pub fn open(&mut self, opening: &str, tools: Option<&str>) -> Result<(), ChatError> {
         let format = self.format_for(opening, tools)?;
         self.generation_ids = self.vocab.tokenize(&format.generation_prompt);
-        self.preserved_ids = format.preserved.iter().filter_map(|p| self.vocab.single(p)).collect();
+        self.preserved_ids = format
+            .preserved
+            .iter()
+            .filter_map(|p| self.vocab.single(p))
+            .collect();
         self.format = Some(format);
         self.opening_text = if self.incremental {
             self.template.render_history(opening, tools)?
@@ -95,12 +104,17 @@ impl<'m> Dialogue<'m> {
         Ok(())
     }
 
-    fn format_for(&mut self, opening: &str, tools: Option<&str>) -> Result<Arc<ReplyFormat>, ChatError> {
+    fn format_for(
+        &mut self,
+        opening: &str,
+        tools: Option<&str>,
+    ) -> Result<Arc<ReplyFormat>, ChatError> {
         if let Some((_, format)) = self.formats.iter().find(|(t, _)| t.as_deref() == tools) {
             return Ok(Arc::clone(format));
         }
         let format = Arc::new(self.template.format(opening, tools)?);
-        self.formats.push((tools.map(str::to_owned), Arc::clone(&format)));
+        self.formats
+            .push((tools.map(str::to_owned), Arc::clone(&format)));
         Ok(format)
     }
 
@@ -127,9 +141,13 @@ impl<'m> Dialogue<'m> {
             Some(new) if self.incremental => {
                 let messages = join(inside(&self.opening), inside(new));
                 let text = self.template.render(&messages, tools)?;
-                let added = text.strip_prefix(self.opening_text.as_str()).ok_or_else(|| {
-                    ChatError::Unsupported("whole rendering: its opening depends on later messages".to_owned())
-                })?;
+                let added = text
+                    .strip_prefix(self.opening_text.as_str())
+                    .ok_or_else(|| {
+                        ChatError::Unsupported(
+                            "whole rendering: its opening depends on later messages".to_owned(),
+                        )
+                    })?;
                 added.clone_into(&mut self.pending);
             }
             Some(new) => {
@@ -163,7 +181,8 @@ impl<'m> Dialogue<'m> {
         }
         if self.incremental && !self.ids.ends_with(&self.generation_ids) {
             return Err(ChatError::Unsupported(
-                "whole tokenizing: a prompt does not end with the generation prompt's tokens".to_owned(),
+                "whole tokenizing: a prompt does not end with the generation prompt's tokens"
+                    .to_owned(),
             ));
         }
         Ok(Prompt {
@@ -181,7 +200,8 @@ impl<'m> Dialogue<'m> {
         let tail = self.format().generation_prompt.len();
         let mut whole = self.hasher.clone();
         whole.update(self.pending.as_bytes());
-        self.hasher.update(&self.pending.as_bytes()[..self.pending.len() - tail]);
+        self.hasher
+            .update(&self.pending.as_bytes()[..self.pending.len() - tail]);
         hex(&whole.finalize())
     }
 
@@ -269,7 +289,9 @@ impl<'m> Dialogue<'m> {
         let mut digest = self.seal();
         for new in appended {
             messages = inside(&join(&messages, inside(new))).to_owned();
-            step = step.and_then(|_| self.render(Some(new))).and_then(|()| self.tokenize());
+            step = step
+                .and_then(|_| self.render(Some(new)))
+                .and_then(|()| self.tokenize());
             if step.is_err() {
                 break;
             }
@@ -281,7 +303,8 @@ impl<'m> Dialogue<'m> {
             Ok(_) => {}
         }
         let whole = self.template.render(&format!("[{messages}]"), tools)?;
-        Ok(digest == hex(&Sha256::digest(whole.as_bytes())) && self.vocab.tokenize(&whole) == self.ids)
+        Ok(digest == hex(&Sha256::digest(whole.as_bytes()))
+            && self.vocab.tokenize(&whole) == self.ids)
     }
 }
 
@@ -306,15 +329,21 @@ fn inside(array: &str) -> &str {
 }
 
 fn join(a: &str, b: &str) -> String {
-    if b.is_empty() { format!("[{a}]") } else { format!("[{a},{b}]") }
+    if b.is_empty() {
+        format!("[{a}]")
+    } else {
+        format!("[{a},{b}]")
+    }
 }
 
 /// Lower-case hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut s, b| {
-        let _ = write!(s, "{b:02x}");
-        s
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut s, b| {
+            let _ = write!(s, "{b:02x}");
+            s
+        })
 }

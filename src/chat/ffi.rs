@@ -41,8 +41,16 @@ unsafe extern "C" {
         error: *mut RawText,
     ) -> *mut RawTemplates;
     fn ea_templates_free(templates: *mut RawTemplates);
-    fn ea_render(templates: *const RawTemplates, request: RawRequest, error: *mut RawText) -> RawText;
-    fn ea_format(templates: *const RawTemplates, request: RawRequest, error: *mut RawText) -> RawText;
+    fn ea_render(
+        templates: *const RawTemplates,
+        request: RawRequest,
+        error: *mut RawText,
+    ) -> RawText;
+    fn ea_format(
+        templates: *const RawTemplates,
+        request: RawRequest,
+        error: *mut RawText,
+    ) -> RawText;
     fn ea_capabilities(templates: *const RawTemplates, error: *mut RawText) -> RawText;
     fn ea_parser_new(
         format: c_int,
@@ -117,7 +125,8 @@ fn take(text: RawText) -> Option<String> {
 
 fn result(text: RawText, error: RawText) -> Result<String, ChatError> {
     let failure = take(error);
-    take(text).ok_or_else(|| ChatError::Llama(failure.unwrap_or_else(|| "out of memory".to_owned())))
+    take(text)
+        .ok_or_else(|| ChatError::Llama(failure.unwrap_or_else(|| "out of memory".to_owned())))
 }
 
 fn c_string(what: &'static str, text: &str) -> Result<CString, ChatError> {
@@ -133,7 +142,8 @@ impl Templates {
         let (bos, eos) = (c_string("BOS token", bos)?, c_string("EOS token", eos)?);
         let mut error = NO_TEXT;
         // SAFETY: three NUL-terminated strings and a place for the error, all alive during the call.
-        let raw = unsafe { ea_templates_new(source.as_ptr(), bos.as_ptr(), eos.as_ptr(), &mut error) };
+        let raw =
+            unsafe { ea_templates_new(source.as_ptr(), bos.as_ptr(), eos.as_ptr(), &mut error) };
         let failure = take(error);
         if raw.is_null() {
             return Err(ChatError::Llama(failure.unwrap_or_default()));
@@ -179,7 +189,14 @@ impl Parser {
         let parser = c_string("serialized parser", parser)?;
         let mut error = NO_TEXT;
         // SAFETY: two NUL-terminated strings and a place for the error, all alive during the call.
-        let raw = unsafe { ea_parser_new(format, generation_prompt.as_ptr(), parser.as_ptr(), &mut error) };
+        let raw = unsafe {
+            ea_parser_new(
+                format,
+                generation_prompt.as_ptr(),
+                parser.as_ptr(),
+                &mut error,
+            )
+        };
         let failure = take(error);
         if raw.is_null() {
             return Err(ChatError::Llama(failure.unwrap_or_default()));
@@ -191,7 +208,15 @@ impl Parser {
     pub fn parse(&self, text: &str, partial: bool) -> Result<String, ChatError> {
         let mut error = NO_TEXT;
         // SAFETY: `self.0` is live until drop; `text` is `len` bytes and outlives the call.
-        let out = unsafe { ea_parse(self.0, text.as_ptr().cast(), text.len(), partial, &mut error) };
+        let out = unsafe {
+            ea_parse(
+                self.0,
+                text.as_ptr().cast(),
+                text.len(),
+                partial,
+                &mut error,
+            )
+        };
         result(out, error)
     }
 }

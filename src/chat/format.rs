@@ -84,7 +84,9 @@ impl TryFrom<RawTrigger> for Trigger {
             1 => Ok(Self::Word(t.value)),
             2 => Ok(Self::Pattern(t.value)),
             3 => Ok(Self::PatternFull(t.value)),
-            other => Err(ChatError::Unsupported(format!("a grammar trigger of type {other}"))),
+            other => Err(ChatError::Unsupported(format!(
+                "a grammar trigger of type {other}"
+            ))),
         }
     }
 }
@@ -93,7 +95,10 @@ impl ReplyFormat {
     pub(super) fn from_json(text: &str) -> Result<Self, ChatError> {
         let raw: Raw = serde_json::from_str(text)?;
         if !raw.additional_stops.is_empty() {
-            return Err(ChatError::Unsupported(format!("stop strings {:?}", raw.additional_stops)));
+            return Err(ChatError::Unsupported(format!(
+                "stop strings {:?}",
+                raw.additional_stops
+            )));
         }
         Ok(Self {
             parser: Parser::new(raw.format_id, &raw.generation_prompt, &raw.parser)?,

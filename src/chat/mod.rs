@@ -45,7 +45,9 @@ pub enum ChatError {
     #[error("the model has no chat template; give one with --template FILE or use another GGUF")]
     NoTemplate,
     /// The template does not list tools.
-    #[error("the model's chat template does not render tools, so the model never learns of them; use another GGUF")]
+    #[error(
+        "the model's chat template does not render tools, so the model never learns of them; use another GGUF"
+    )]
     NoTools,
     /// Something the engine does not do, and must not skip silently.
     #[error("the chat template needs {0}, which this program does not support")]
@@ -64,7 +66,12 @@ impl ChatTemplate {
     ///
     /// # Errors
     /// Where llama.cpp cannot parse the template.
-    pub fn new(source: &str, bos: &str, eos: &str, enable_thinking: bool) -> Result<Self, ChatError> {
+    pub fn new(
+        source: &str,
+        bos: &str,
+        eos: &str,
+        enable_thinking: bool,
+    ) -> Result<Self, ChatError> {
         Ok(Self {
             templates: Templates::new(source, bos, eos)?,
             enable_thinking,
@@ -78,7 +85,10 @@ impl ChatTemplate {
     pub fn supports_tools(&self) -> Result<bool, ChatError> {
         let caps: serde_json::Map<String, serde_json::Value> =
             serde_json::from_str(&self.templates.capabilities()?)?;
-        Ok(caps.get("supports_tools").and_then(serde_json::Value::as_bool) == Some(true))
+        Ok(caps
+            .get("supports_tools")
+            .and_then(serde_json::Value::as_bool)
+            == Some(true))
     }
 
     fn request<'a>(&self, messages: &'a str, tools: Option<&'a str>, open: bool) -> Request<'a> {
@@ -111,6 +121,10 @@ impl ChatTemplate {
     /// # Errors
     /// Where the template raises, or needs what the engine does not do.
     pub fn format(&self, messages: &str, tools: Option<&str>) -> Result<ReplyFormat, ChatError> {
-        ReplyFormat::from_json(&self.templates.format(&self.request(messages, tools, true))?)
+        ReplyFormat::from_json(
+            &self
+                .templates
+                .format(&self.request(messages, tools, true))?,
+        )
     }
 }

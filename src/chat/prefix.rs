@@ -17,7 +17,10 @@ pub fn held_back(template: &ChatTemplate, vocab: &dyn Vocab) -> Result<usize, Ch
     let tools = json!([{"type": "function", "function": {"name": "probe", "description": "p", "parameters": {
         "type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}}])
     .to_string();
-    let opening = [json!({"role": "system", "content": "s"}), json!({"role": "user", "content": "u"})];
+    let opening = [
+        json!({"role": "system", "content": "s"}),
+        json!({"role": "user", "content": "u"}),
+    ];
     let prompt = vocab.tokenize(&template.render(&array(&opening), Some(&tools))?);
     let mut shared = prompt.len();
     for (reply, follow_up) in probes() {

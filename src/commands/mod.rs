@@ -2,6 +2,7 @@
 
 pub mod inspect;
 pub mod prompts;
+pub mod report;
 pub mod run;
 pub mod score;
 pub mod synth;
@@ -10,3 +11,6 @@ mod dataset;
 mod model;
 mod print;
 mod progress;
+mod results;
+mod tokenizer;
+mod warmup;

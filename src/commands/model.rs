@@ -22,9 +22,13 @@ use crate::plan::{EnginePlan, ModelPlan};
 /// refused here, because llama.cpp would fail on them later, with the name of some tensor.
 pub fn open(path: &Path) -> Result<Gguf, Failure> {
     let gguf = Gguf::open(path).bad_input()?;
-    let facts = Facts::of(&gguf).with_context(|| format!("{}", path.display())).bad_input()?;
+    let facts = Facts::of(&gguf)
+        .with_context(|| format!("{}", path.display()))
+        .bad_input()?;
     match Mtp::of(&gguf, &facts) {
-        Mtp::Inconsistent(fault) => Err(fault).with_context(|| format!("{}", path.display())).bad_input(),
+        Mtp::Inconsistent(fault) => Err(fault)
+            .with_context(|| format!("{}", path.display()))
+            .bad_input(),
         Mtp::Yes { .. } | Mtp::No => Ok(gguf),
     }
 }
@@ -52,14 +56,23 @@ fn bar(template: &str, length: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    ProgressBar::new(length).with_style(ProgressStyle::with_template(template).expect("a valid template"))
+    ProgressBar::new(length)
+        .with_style(ProgressStyle::with_template(template).expect("a valid template"))
 }
 
 /// The chat template of a model, refused where it has none or renders no tools, and the number of tokens at a
 /// prompt's end that its continuation may change.
 pub fn template(model: &LoadedModel, path: &Path) -> Result<(ChatTemplate, usize), Failure> {
-    let at = |e: ChatError| Failure::new(Exit::BadInput, anyhow!(e).context(format!("{}", path.display())));
-    let source = model.chat_template().ok_or(ChatError::NoTemplate).map_err(at)?;
+    let at = |e: ChatError| {
+        Failure::new(
+            Exit::BadInput,
+            anyhow!(e).context(format!("{}", path.display())),
+        )
+    };
+    let source = model
+        .chat_template()
+        .ok_or(ChatError::NoTemplate)
+        .map_err(at)?;
     let (bos, eos) = model.bos_eos();
     let template = ChatTemplate::new(&source, &bos, &eos, false).map_err(at)?;
     // First a real rendering: llama.cpp takes a template that raises for one that renders no tools.
@@ -87,7 +100,9 @@ pub fn describe(gguf: &Gguf) -> Result<ModelPlan, Failure> {
         shape: format!(
             "{} blocks of width {}",
             facts.trunk(),
-            facts.embedding_length.map_or_else(|| "unknown".to_owned(), |n| n.to_string())
+            facts
+                .embedding_length
+                .map_or_else(|| "unknown".to_owned(), |n| n.to_string())
         ),
         architecture: facts.architecture,
         name: facts.name,
@@ -96,7 +111,12 @@ pub fn describe(gguf: &Gguf) -> Result<ModelPlan, Failure> {
 }
 
 /// Refuses a model that does not fit, with the numbers, before anything is loaded. `override_it`: warn instead.
-pub fn check_memory(gguf: &Gguf, plan: &EnginePlan, devices: &[Device], override_it: bool) -> Result<(), Failure> {
+pub fn check_memory(
+    gguf: &Gguf,
+    plan: &EnginePlan,
+    devices: &[Device],
+    override_it: bool,
+) -> Result<(), Failure> {
     let facts = Facts::of(gguf).bad_input()?;
     let context = &plan.context;
     let request = memory::Request {
@@ -127,7 +147,10 @@ pub fn check_memory(gguf: &Gguf, plan: &EnginePlan, devices: &[Device], override
     match memory.refusal() {
         Some(refusal) if override_it => eprintln!("warning: {refusal} (--ignore-memory)"),
         Some(refusal) => {
-            let text = format!("{}{refusal}; --ignore-memory loads it all the same", memory.to_text());
+            let text = format!(
+                "{}{refusal}; --ignore-memory loads it all the same",
+                memory.to_text()
+            );
             return Err(Failure::message(Exit::Setup, text));
         }
         None => {}

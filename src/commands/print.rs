@@ -9,6 +9,8 @@ pub fn stdout(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other.map_err(|e| anyhow::Error::new(e).context("writing to stdout")).setup(),
+        other => other
+            .map_err(|e| anyhow::Error::new(e).context("writing to stdout"))
+            .setup(),
     }
 }

@@ -28,8 +28,10 @@ impl<'a> Progress<'a> {
     pub fn new(selection: &[ConversationFacts], clock: &'a dyn Clock) -> Self {
         let total = selection.iter().map(|c| u64::from(c.selected)).sum();
         let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {pos}/{len} turns  {elapsed} (ETA {eta})  {msg}")
-                .expect("a valid template");
+            let style = ProgressStyle::with_template(
+                "{bar:30} {pos}/{len} turns  {elapsed} (ETA {eta})  {msg}",
+            )
+            .expect("a valid template");
             let bar = ProgressBar::new(total).with_style(style);
             bar.enable_steady_tick(Duration::from_millis(500));
             bar

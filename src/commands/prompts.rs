@@ -91,7 +91,11 @@ fn open(dialogue: &mut Dialogue<'_>, conversation: &Conversation) -> Result<(), 
 }
 
 /// Renders and tokenizes the turn at `index`; its ideal new tokens.
-fn advance(dialogue: &mut Dialogue<'_>, conversation: &Conversation, index: usize) -> Result<usize, Failure> {
+fn advance(
+    dialogue: &mut Dialogue<'_>,
+    conversation: &Conversation,
+    index: usize,
+) -> Result<usize, Failure> {
     let appended = conversation.appended(index).map(|m| json_array(&m));
     dialogue
         .render(appended.as_deref())
@@ -109,7 +113,12 @@ fn show(dialogue: &mut Dialogue<'_>, data: &Dataset, which: &str) -> Result<Exit
     let (id, turn) = which
         .rsplit_once(':')
         .and_then(|(id, turn)| Some((id, turn.parse().ok()?)))
-        .ok_or_else(|| anyhow!("--turn {which:?}: expected CONVERSATION:TURN, e.g. {}:1", data.conversations[0].id))
+        .ok_or_else(|| {
+            anyhow!(
+                "--turn {which:?}: expected CONVERSATION:TURN, e.g. {}:1",
+                data.conversations[0].id
+            )
+        })
         .bad_input()?;
     let conversation = data
         .conversation(id)
@@ -119,7 +128,9 @@ fn show(dialogue: &mut Dialogue<'_>, data: &Dataset, which: &str) -> Result<Exit
         .index_of(turn)
         .ok_or_else(|| {
             let last = conversation.turns.last().map_or(1, |t| t.turn);
-            anyhow!("--turn {which:?}: no client row {turn}; client rows of {id} are 1, 3, 5, … {last}")
+            anyhow!(
+                "--turn {which:?}: no client row {turn}; client rows of {id} are 1, 3, 5, … {last}"
+            )
         })
         .bad_input()?;
     open(dialogue, conversation)?;
@@ -154,14 +165,19 @@ fn check(dialogue: &mut Dialogue<'_>, data: &Dataset, file: &Path) -> Result<Exi
             return Ok(());
         };
         let same_place = (&row.conversation_id, row.turn) == (&want.conversation_id, want.turn);
-        let same_prompt = same_place && (&row.prompt_sha256, row.prompt_bytes) == (&want.prompt_sha256, want.prompt_bytes);
-        let same_ids = same_place && (&row.tokens_sha256, row.n_tokens) == (&want.tokens_sha256, want.n_tokens);
+        let same_prompt = same_place
+            && (&row.prompt_sha256, row.prompt_bytes) == (&want.prompt_sha256, want.prompt_bytes);
+        let same_ids = same_place
+            && (&row.tokens_sha256, row.n_tokens) == (&want.tokens_sha256, want.n_tokens);
         prompts += usize::from(same_prompt);
         ids += usize::from(same_ids);
         if !same_prompt || !same_ids {
             let found = serde_json::to_string(&row).run_failed()?;
             let expected = serde_json::to_string(&want).run_failed()?;
-            let _ = writeln!(std::io::stderr(), "differs: found    {found}\n         expected {expected}");
+            let _ = writeln!(
+                std::io::stderr(),
+                "differs: found    {found}\n         expected {expected}"
+            );
         }
         Ok(())
     })?;
@@ -170,7 +186,11 @@ fn check(dialogue: &mut Dialogue<'_>, data: &Dataset, file: &Path) -> Result<Exi
         "prompts equal: {prompts}/{turns}\ntoken-id lists equal: {ids}/{turns}\n"
     ))?;
     if left > 0 {
-        let _ = writeln!(std::io::stderr(), "{left} more digests than turns in {}", file.display());
+        let _ = writeln!(
+            std::io::stderr(),
+            "{left} more digests than turns in {}",
+            file.display()
+        );
     }
     Ok(if prompts == turns && ids == turns && left == 0 {
         Exit::Pass
@@ -182,7 +202,10 @@ fn check(dialogue: &mut Dialogue<'_>, data: &Dataset, file: &Path) -> Result<Exi
 fn read_digests(file: &Path) -> anyhow::Result<Vec<Row>> {
     let name = file.display();
     let mut reader = BufReader::new(File::open(file).with_context(|| format!("{name}"))?);
-    let gzip = reader.fill_buf().with_context(|| format!("{name}"))?.starts_with(&[0x1f, 0x8b]);
+    let gzip = reader
+        .fill_buf()
+        .with_context(|| format!("{name}"))?
+        .starts_with(&[0x1f, 0x8b]);
     let mut text = String::new();
     let read = if gzip {
         MultiGzDecoder::new(reader).read_to_string(&mut text)
@@ -193,8 +216,12 @@ fn read_digests(file: &Path) -> anyhow::Result<Vec<Row>> {
     text.lines()
         .enumerate()
         .map(|(i, line)| {
-            serde_json::from_str(line)
-                .with_context(|| format!("{name}, line {}: expected a row as `edge-agentic prompts` prints it", i + 1))
+            serde_json::from_str(line).with_context(|| {
+                format!(
+                    "{name}, line {}: expected a row as `edge-agentic prompts` prints it",
+                    i + 1
+                )
+            })
         })
         .collect()
 }

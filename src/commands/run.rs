@@ -8,20 +8,25 @@ use std::sync::Arc;
 use anyhow::{Context, anyhow};
 
 use super::progress::Progress;
-use super::{dataset, model, print};
+use super::results::failure;
+use super::{dataset, model, print, tokenizer, warmup};
 use crate::chat::{ChatTemplate, Dialogue};
-use crate::cli::RunArgs;
+use crate::cli::{Overflow, RunArgs};
 use crate::clock::{Clock, MonotonicClock};
 use crate::conversation::{Dataset, json_array};
+use crate::engine::Engine;
 use crate::engine::cuts::Boundaries;
-use crate::engine::llama::{LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings, devices};
+use crate::engine::llama::{
+    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings, devices,
+};
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::{Machine, Software, describe};
-use crate::output::{OutDirError, render, verdict_line};
+use crate::metrics::ConversationFacts;
+use crate::output::{render, verdict_line};
 use crate::plan::{Plan, nanos};
 use crate::record::{RecordLog, TurnRecord};
 use crate::replay::{Ending, Interrupt, LlamaChat, Observer, Replay, Settings};
-use crate::results::{Resumed, ResultsError, RunDir};
+use crate::results::{Resumed, RunDir};
 
 /// Runs the command.
 ///
@@ -32,55 +37,79 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let data = dataset::load(&args.dataset)?;
     let gguf = model::open(&args.model)?;
     let (path, resume) = args.results.directory();
-    let dir = if resume { RunDir::existing(path) } else { RunDir::create(path) }.map_err(results)?;
-    let machine = describe(path, devices(), Software::this_program(LLAMA_BUILD, LLAMA_CRATES));
+    let dir = if resume {
+        RunDir::existing(path)
+    } else {
+        RunDir::create(path)
+    }
+    .map_err(failure)?;
+    let machine = describe(
+        path,
+        devices(),
+        Software::this_program(LLAMA_BUILD, LLAMA_CRATES),
+    );
     let cores = machine.cpu.physical_cores.get().copied().unwrap_or(1);
-    let plan = Plan::new(args, &data, model::describe(&gguf)?, cores).bad_input()?;
-    model::check_memory(&gguf, &plan.engine, &machine.devices, args.engine.ignore_memory)?;
+    let tokenizer = tokenizer::identity(args.tokenizer.as_deref())?;
+    let plan = Plan::new(args, &data, model::describe(&gguf)?, tokenizer, cores).bad_input()?;
+    let recount = tokenizer::load(args.tokenizer.as_deref(), plan.replay.tokenizer.as_ref())?;
+    model::check_memory(
+        &gguf,
+        &plan.engine,
+        &machine.devices,
+        args.engine.ignore_memory,
+    )?;
     let loaded = load(args, &plan)?;
     let (template, held_back) = model::template(&loaded, &args.model)?;
-    let incremental = renders_incrementally(&template, &loaded, held_back, &data, &plan)?;
-    let chat = LlamaChat::new(Dialogue::new(&template, &loaded, held_back, incremental));
-    let engine = LlamaEngine::new(&loaded, &plan.engine.context, plan.engine.boundaries, Arc::clone(&clock)).setup()?;
+    let replayed = plan.replay.conversations(&data).bad_input()?;
+    let incremental = renders_incrementally(&template, &loaded, held_back, &replayed, &plan)?;
+    let mut chat = LlamaChat::new(Dialogue::new(&template, &loaded, held_back, incremental));
+    let mut engine = LlamaEngine::new(
+        &loaded,
+        &plan.engine.context,
+        plan.engine.boundaries,
+        plan.replay.reuse_across_conversations,
+        Arc::clone(&clock),
+    )
+    .setup()?;
+    let interrupt = Interrupt::default();
+    listen(&interrupt)?;
     let start = start(&dir, &plan, &machine, resume)?;
-    let ending = replay(&plan, &data, start, chat, engine, &*clock)?;
-    let summary = dir.derive(&plan).run_failed()?;
-    print::stdout(&render(args.format.format, &plan.settings(), &summary).run_failed()?)?;
-    eprintln!("{}", verdict_line(&summary));
+    let mut session = Session {
+        plan: &plan,
+        chat: &mut chat,
+        engine: &mut engine,
+        clock: &*clock,
+        interrupt: &interrupt,
+    };
+    warmup::run(&mut session, &dir, start.attempt)?;
+    let ending = session.replay(&replayed, start)?;
+    let derived = dir
+        .derive(&plan, &data, tokenizer::recount(&recount))
+        .run_failed()?;
+    print::stdout(&render(args.format.format, &plan.settings(), &derived.summary).run_failed()?)?;
+    eprintln!("{}", verdict_line(&derived.summary));
     Ok(match ending {
         Ending::Interrupted => Exit::Interrupted,
-        Ending::Finished | Ending::TimeCap if summary.valid => Exit::Pass,
+        Ending::Finished | Ending::TimeCap if derived.gates_pass() => Exit::Pass,
         Ending::Finished | Ending::TimeCap => Exit::GateFailed,
     })
-}
-
-/// A directory that holds something is the user's mistake; one that cannot be written is the machine's.
-fn results(error: ResultsError) -> Failure {
-    use OutDirError::{NotADirectory, NotEmpty};
-    let exit = match &error {
-        ResultsError::Directory(NotEmpty { .. } | NotADirectory { .. }) => Exit::BadInput,
-        ResultsError::File { .. }
-        | ResultsError::Read(_)
-        | ResultsError::Accounting { .. }
-        | ResultsError::OtherPlan { .. }
-        | ResultsError::Complete { .. } => Exit::BadInput,
-        ResultsError::Directory(_) | ResultsError::Write(_) | ResultsError::Log(_) => Exit::Setup,
-    };
-    Failure::new(exit, error)
 }
 
 /// Opens the directory's files: for a new run, or for going on with one.
 fn start(dir: &RunDir, plan: &Plan, machine: &Machine, resume: bool) -> Result<Resumed, Failure> {
     if !resume {
         return Ok(Resumed {
-            log: dir.begin(plan, machine).map_err(results)?,
+            log: dir.begin(plan, machine).map_err(failure)?,
             conversation: 0,
             attempt: 0,
         });
     }
-    let resumed = dir.resume(plan, machine).map_err(results)?;
+    let resumed = dir.resume(plan, machine).map_err(failure)?;
     let rows = resumed.log.rows();
-    eprintln!("resuming: {rows} rows kept, going on with conversation {}", resumed.conversation + 1);
+    eprintln!(
+        "resuming: {rows} rows kept, going on with conversation {}",
+        resumed.conversation + 1
+    );
     Ok(resumed)
 }
 
@@ -90,7 +119,11 @@ fn load(args: &RunArgs, plan: &Plan) -> Result<LoadedModel, Failure> {
         gpu_layers: plan.engine.n_gpu_layers,
         devices: plan.engine.devices.clone(),
         mtp: false,
-        log: if args.engine.verbose { LogMode::Stderr } else { LogMode::Quiet },
+        log: if args.engine.verbose {
+            LogMode::Stderr
+        } else {
+            LogMode::Quiet
+        },
     };
     model::load(&args.model, &settings)
 }
@@ -149,41 +182,67 @@ impl Observer for Keeper<'_> {
     }
 }
 
-fn replay(
-    plan: &Plan,
-    data: &Dataset,
-    start: Resumed,
-    mut chat: LlamaChat<'_>,
-    mut engine: LlamaEngine<'_>,
-    clock: &dyn Clock,
-) -> Result<Ending, Failure> {
-    let selection = plan.selection();
-    let interrupt = Interrupt::default();
-    listen(&interrupt)?;
-    let mut keeper = Keeper {
-        log: start.log,
-        progress: Progress::new(&selection, clock),
-    };
-    let mut replay = Replay {
-        settings: Settings {
-            selection: &selection,
-            first: start.conversation,
-            attempt: start.attempt,
-            max_new_tokens: plan.replay.max_new_tokens as usize,
-            turn_timeout: Some(nanos(plan.replay.turn_timeout_s)),
-            time_cap: plan.replay.time_cap_s.map(nanos),
-            self_check: plan.replay.self_check,
-            user_starts: plan.engine.boundaries == Boundaries::Server,
-        },
-        chat: &mut chat,
-        engine: &mut engine,
-        clock,
-        interrupt: &interrupt,
-        observer: &mut keeper,
-    };
-    let ending = replay.run(data).run_failed();
-    keeper.progress.finish();
-    ending
+/// A loaded model with everything that turns need.
+pub(super) struct Session<'s, 'm> {
+    pub plan: &'s Plan,
+    pub chat: &'s mut LlamaChat<'m>,
+    pub engine: &'s mut LlamaEngine<'m>,
+    pub clock: &'s dyn Clock,
+    pub interrupt: &'s Interrupt,
+}
+
+impl Session<'_, '_> {
+    fn replay(&mut self, data: &Dataset, start: Resumed) -> Result<Ending, Failure> {
+        let selection = self.plan.selection();
+        let mut settings = self.settings(&selection);
+        settings.first = start.conversation;
+        settings.attempt = start.attempt;
+        let mut keeper = Keeper {
+            log: start.log,
+            progress: Progress::new(&selection, self.clock),
+        };
+        let ending = self.run(data, settings, &mut keeper);
+        keeper.progress.finish();
+        ending
+    }
+
+    /// The plan's settings for any selection.
+    pub fn settings<'a>(&self, selection: &'a [ConversationFacts]) -> Settings<'a> {
+        let replay = &self.plan.replay;
+        let reuse_across = replay.reuse_across_conversations;
+        Settings {
+            selection,
+            first: 0,
+            attempt: 0,
+            max_new_tokens: replay.max_new_tokens as usize,
+            turn_timeout: Some(nanos(replay.turn_timeout_s)),
+            time_cap: replay.time_cap_s.map(nanos),
+            self_check: replay.self_check,
+            user_starts: reuse_across || self.plan.engine.boundaries == Boundaries::Server,
+            drop_oldest: (replay.overflow == Overflow::DropOldest)
+                .then(|| self.engine.context_size()),
+            inject_delays: replay.inject_delays,
+            reuse_across,
+        }
+    }
+
+    pub fn run(
+        &mut self,
+        data: &Dataset,
+        settings: Settings<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Ending, Failure> {
+        Replay {
+            settings,
+            chat: self.chat,
+            engine: self.engine,
+            clock: self.clock,
+            interrupt: self.interrupt,
+            observer,
+        }
+        .run(data)
+        .run_failed()
+    }
 }
 
 /// Ctrl-C: once, the current turn finishes; twice, it does not count.

@@ -29,7 +29,11 @@ pub fn run(args: &ScoreArgs) -> Result<Exit, Failure> {
         write_verdicts(path, &scored.verdicts)?;
     }
     print(&scored.report, args)?;
-    Ok(if scored.report.passed() { Exit::Pass } else { Exit::GateFailed })
+    Ok(if scored.report.passed() {
+        Exit::Pass
+    } else {
+        Exit::GateFailed
+    })
 }
 
 /// The directory of the BFCL files: as given, else where `scripts/fetch-data` puts them.

@@ -23,7 +23,10 @@ pub fn run(args: &SynthArgs) -> Result<Exit, Failure> {
     if args.out.exists() {
         return Err(Failure::message(
             Exit::BadInput,
-            format!("{}: already exists; choose another --out or remove it", args.out.display()),
+            format!(
+                "{}: already exists; choose another --out or remove it",
+                args.out.display()
+            ),
         ));
     }
     if (args.shape, args.tensor_type) == (Shape::Qwen36_27b, SynthType::F16) {
@@ -35,7 +38,11 @@ pub fn run(args: &SynthArgs) -> Result<Exit, Failure> {
     let spec = spec(args)?;
     let (file, written) = write(&spec, &args.out)?;
     let quantize = (args.shape, args.tensor_type) == (Shape::Tiny, SynthType::Q4KM);
-    let file = if quantize { quantized(&file, &args.out)? } else { file };
+    let file = if quantize {
+        quantized(&file, &args.out)?
+    } else {
+        file
+    };
     file.persist_noclobber(&args.out)
         .with_context(|| format!("{}: cannot be put in place", args.out.display()))
         .setup()?;
@@ -72,7 +79,12 @@ fn spec(args: &SynthArgs) -> Result<Spec, Failure> {
 /// A temporary file beside `out`, so that putting it in place is a rename.
 fn beside(out: &Path) -> Result<NamedTempFile, Failure> {
     partial_beside(out)
-        .with_context(|| format!("{}: cannot be created; check that its directory exists and is writable", out.display()))
+        .with_context(|| {
+            format!(
+                "{}: cannot be created; check that its directory exists and is writable",
+                out.display()
+            )
+        })
         .setup()
 }
 
@@ -86,11 +98,18 @@ fn write(spec: &Spec, out: &Path) -> Result<(TempPath, Written), Failure> {
         shown.set_position(done);
     })
     .map_err(|e| match e {
-        synth::SynthError::Vocab(_) | synth::SynthError::Plant(_) => Failure::new(Exit::BadInput, e),
-        synth::SynthError::Write(_) => Failure::new(Exit::Setup, anyhow!(e).context(format!("{}", out.display()))),
+        synth::SynthError::Vocab(_) | synth::SynthError::Plant(_) => {
+            Failure::new(Exit::BadInput, e)
+        }
+        synth::SynthError::Write(_) => Failure::new(
+            Exit::Setup,
+            anyhow!(e).context(format!("{}", out.display())),
+        ),
     })?;
     let flushed = writer.flush().and_then(|()| writer.get_ref().sync_all());
-    flushed.with_context(|| format!("{}", out.display())).setup()?;
+    flushed
+        .with_context(|| format!("{}", out.display()))
+        .setup()?;
     bar.finish_and_clear();
     Ok((path, written))
 }
@@ -110,7 +129,7 @@ fn bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style =
-        ProgressStyle::with_template("writing {bar:40} {bytes}/{total_bytes} {eta}").expect("a valid template");
+    let style = ProgressStyle::with_template("writing {bar:40} {bytes}/{total_bytes} {eta}")
+        .expect("a valid template");
     ProgressBar::new(0).with_style(style)
 }

@@ -8,10 +8,28 @@ use super::dataset::{Conversation, Dataset};
 
 /// Why a data set cannot be salted.
 #[derive(Debug, Error)]
-#[error("conversation {id:?} has no system prompt; expected one in every conversation, since the salt is put around it")]
+#[error(
+    "conversation {id:?} has no system prompt; expected one in every conversation, since the salt is put around it"
+)]
 pub struct SaltError {
     /// The conversation.
     pub id: String,
+}
+
+/// The id of a conversation in a pass.
+#[must_use]
+pub fn instance_id(id: &str, pass: u32) -> String {
+    format!("{id}{}", suffix(pass))
+}
+
+/// What a pass appends to ids: nothing in the first.
+#[must_use]
+pub fn suffix(pass: u32) -> String {
+    if pass == 1 {
+        String::new()
+    } else {
+        format!("__repeat_{pass}")
+    }
 }
 
 /// `passes` passes over the conversations. Those of the first keep their ids, later ones are called
@@ -22,9 +40,7 @@ pub fn repeated(data: &Dataset, passes: u32) -> Vec<(u32, Conversation)> {
     for pass in 1..=passes {
         out.extend(data.conversations.iter().map(|c| {
             let mut copy = c.clone();
-            if pass > 1 {
-                copy.id = format!("{}__repeat_{pass}", c.id);
-            }
+            copy.id = instance_id(&c.id, pass);
             (pass, copy)
         }));
     }
@@ -43,7 +59,10 @@ pub fn salt(conversation: &mut Conversation, source_id: &str, pass: u32) -> Resu
             id: conversation.id.clone(),
         });
     };
-    let (of_pass, of_conversation) = (digest(pass.to_string().as_bytes()), digest(source_id.as_bytes()));
+    let (of_pass, of_conversation) = (
+        digest(pass.to_string().as_bytes()),
+        digest(source_id.as_bytes()),
+    );
     *system = format!("[salt: {of_pass}]\n\n{system}\n\n[salt: {of_conversation}]");
     Ok(())
 }
@@ -53,7 +72,9 @@ fn digest(bytes: &[u8]) -> String {
     let mut hasher = Blake2bVar::new(2).expect("BLAKE2b has digests of 1 to 64 bytes");
     hasher.update(bytes);
     let mut out = [0; 2];
-    hasher.finalize_variable(&mut out).expect("the buffer has the digest's size");
+    hasher
+        .finalize_variable(&mut out)
+        .expect("the buffer has the digest's size");
     format!("{:02x}{:02x}", out[0], out[1])
 }
 
@@ -71,7 +92,10 @@ mod tests {
         let mut conversation = data.conversations[0].clone();
         conversation.system = Some("S".to_owned());
         salt(&mut conversation, "django__django-16899", 1).expect("there is a system prompt");
-        assert_eq!(conversation.system.as_deref(), Some("[salt: 4461]\n\nS\n\n[salt: edc0]"));
+        assert_eq!(
+            conversation.system.as_deref(),
+            Some("[salt: 4461]\n\nS\n\n[salt: edc0]")
+        );
         conversation.system = None;
         assert!(salt(&mut conversation, "x", 1).is_err());
     }
@@ -83,6 +107,9 @@ mod tests {
         assert_eq!(all.len(), 3 * data.conversations.len());
         assert_eq!(all[0].1.id, data.conversations[0].id);
         let last = all.last().expect("some");
-        assert_eq!((last.0, last.1.id.as_str()), (3, &*format!("{}__repeat_3", data.conversations[1].id)));
+        assert_eq!(
+            (last.0, last.1.id.as_str()),
+            (3, &*format!("{}__repeat_3", data.conversations[1].id))
+        );
     }
 }

@@ -29,37 +29,53 @@ impl fmt::Display for Boundaries {
 /// The tail that llama-server b11434 keeps out of its last checkpoint, tokens (`checkpoint_offsets`).
 const SERVER_TAIL: usize = 4;
 
-/// The prompt positions at which a call must end, and the one at which the snapshot is taken.
+/// The prompt positions at which a call must end, and those at which a snapshot is taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CutPlan {
     /// Ascending, each in `start + 1 ..= prompt`; the last is the prompt's end.
     pub ends: Vec<usize>,
-    /// One of `ends`, or `None` where the prompt is too short to keep anything of it.
+    /// Of `ends`, the end of the prompt's reusable prefix; `None` where it is too short to keep anything of it.
     pub snapshot: Option<usize>,
+    /// Of `ends`, the end of what other conversations share, where it is kept for them.
+    pub shared: Option<usize>,
 }
 
-/// Plans the calls for prompt tokens `start..prompt`.
-///
-/// `reusable`: length of the prefix that any continuation shares; `user_starts`: where users' messages start;
-/// `micro_batch`: most tokens per call, so that a deadline is seen between any two.
+/// The prompt for which calls are planned.
+#[derive(Debug, Clone, Copy)]
+pub struct Layout<'a> {
+    /// Tokens of it that are in place already.
+    pub start: usize,
+    /// Tokens.
+    pub prompt: usize,
+    /// Length of the prefix that any continuation shares.
+    pub reusable: usize,
+    /// Where users' messages start.
+    pub user_starts: &'a [usize],
+    /// Whether what precedes the first user's message is kept for other conversations.
+    pub keep_shared: bool,
+}
+
+/// Plans the calls for the prompt's tokens that are not in place, each of at most `micro_batch` tokens, so that a
+/// deadline is seen between any two.
 #[must_use]
-pub fn plan(
-    boundaries: Boundaries,
-    start: usize,
-    prompt: usize,
-    reusable: usize,
-    user_starts: &[usize],
-    micro_batch: usize,
-) -> CutPlan {
-    let snapshot = match boundaries {
-        Boundaries::Lean => reusable,
+pub fn plan(boundaries: Boundaries, layout: &Layout<'_>, micro_batch: usize) -> CutPlan {
+    let &Layout {
+        start,
+        prompt,
+        user_starts,
+        ..
+    } = layout;
+    let inside = |cut: usize| (cut > start && cut < prompt).then_some(cut);
+    let snapshot = inside(match boundaries {
+        Boundaries::Lean => layout.reusable,
         Boundaries::Server => prompt.saturating_sub(SERVER_TAIL),
-    };
-    let snapshot = (snapshot > start && snapshot < prompt).then_some(snapshot);
-    let mut cuts: Vec<usize> = snapshot.into_iter().collect();
+    });
+    let first_user = user_starts.first().copied();
+    let shared = first_user.filter(|_| layout.keep_shared).and_then(inside);
+    let mut cuts: Vec<usize> = snapshot.into_iter().chain(shared).collect();
     if boundaries == Boundaries::Server {
         cuts.extend(prompt.checked_sub(SERVER_TAIL + micro_batch));
-        cuts.extend(user_starts.first());
+        cuts.extend(first_user);
         cuts.extend(user_starts.last());
     }
     cuts.push(prompt);
@@ -69,6 +85,7 @@ pub fn plan(
     CutPlan {
         ends: split(start, &cuts, micro_batch),
         snapshot,
+        shared,
     }
 }
 
@@ -92,32 +109,56 @@ pub fn split(start: usize, cuts: &[usize], micro_batch: usize) -> Vec<usize> {
 mod tests {
     use super::*;
 
+    fn layout(start: usize, prompt: usize, reusable: usize, user_starts: &[usize]) -> Layout<'_> {
+        Layout {
+            start,
+            prompt,
+            reusable,
+            user_starts,
+            keep_shared: false,
+        }
+    }
+
     #[test]
     fn lean_cuts_once_at_the_end_of_the_reusable_prefix() {
-        let p = plan(Boundaries::Lean, 0, 1100, 1097, &[300], 512);
+        let p = plan(Boundaries::Lean, &layout(0, 1100, 1097, &[300]), 512);
         assert_eq!(p.ends, [512, 1024, 1097, 1100]);
-        assert_eq!(p.snapshot, Some(1097));
+        assert_eq!((p.snapshot, p.shared), (Some(1097), None));
+    }
+
+    #[test]
+    fn what_conversations_share_is_kept_only_where_asked() {
+        let mut l = layout(0, 1100, 1097, &[300]);
+        l.keep_shared = true;
+        let p = plan(Boundaries::Lean, &l, 512);
+        assert_eq!(p.ends, [300, 812, 1097, 1100]);
+        assert_eq!((p.snapshot, p.shared), (Some(1097), Some(300)));
+        l.start = 300;
+        assert_eq!(plan(Boundaries::Lean, &l, 512).shared, None);
     }
 
     #[test]
     fn server_cuts_at_user_starts_and_before_the_end() {
-        let p = plan(Boundaries::Server, 0, 2000, 1997, &[300, 900], 512);
+        let p = plan(Boundaries::Server, &layout(0, 2000, 1997, &[300, 900]), 512);
         assert_eq!(p.ends, [300, 812, 900, 1412, 1484, 1996, 2000]);
         assert_eq!(p.snapshot, Some(1996));
     }
 
     #[test]
     fn cuts_before_the_start_are_dropped() {
-        let p = plan(Boundaries::Server, 1996, 2300, 2297, &[300], 512);
+        let p = plan(Boundaries::Server, &layout(1996, 2300, 2297, &[300]), 512);
         assert_eq!(p.ends, [2296, 2300]);
-        let p = plan(Boundaries::Lean, 1097, 1099, 1096, &[], 512);
+        let p = plan(Boundaries::Lean, &layout(1097, 1099, 1096, &[]), 512);
         assert_eq!(p.ends, [1099]);
         assert_eq!(p.snapshot, None);
     }
 
     #[test]
     fn a_short_prompt_keeps_nothing() {
-        assert_eq!(plan(Boundaries::Server, 0, 3, 0, &[], 512).snapshot, None);
-        assert_eq!(plan(Boundaries::Lean, 0, 3, 0, &[], 512).ends, [3]);
+        assert_eq!(
+            plan(Boundaries::Server, &layout(0, 3, 0, &[]), 512).snapshot,
+            None
+        );
+        assert_eq!(plan(Boundaries::Lean, &layout(0, 3, 0, &[]), 512).ends, [3]);
     }
 }

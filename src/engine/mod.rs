@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
 
-pub use crate::chat::Token;
 use crate::chat::ReplyFormat;
+pub use crate::chat::Token;
 use crate::clock::Nanos;
 use crate::record::StopReason;
 
@@ -121,7 +121,9 @@ pub enum EngineError {
         cause: String,
     },
     /// The logits hold no number.
-    #[error("the logits after position {position} hold no finite number: the model or its backend is broken")]
+    #[error(
+        "the logits after position {position} hold no finite number: the model or its backend is broken"
+    )]
     Logits {
         /// Prompt or output position.
         position: usize,
@@ -144,7 +146,11 @@ pub trait Engine {
     ///
     /// # Errors
     /// See [`EngineError`]; deadlines, limits and stops are outcomes, not errors.
-    fn turn(&mut self, request: &TurnRequest<'_>, sink: &mut Sink<'_>) -> Result<TurnOutcome, EngineError>;
+    fn turn(
+        &mut self,
+        request: &TurnRequest<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<TurnOutcome, EngineError>;
 
     /// Drops all reusable state: new conversation, new client.
     fn forget(&mut self);
@@ -155,7 +161,11 @@ pub trait Engine {
     ///
     /// # Errors
     /// As [`Engine::turn`].
-    fn repeat(&mut self, request: &TurnRequest<'_>, same_cuts: bool) -> Result<TurnOutcome, EngineError>;
+    fn repeat(
+        &mut self,
+        request: &TurnRequest<'_>,
+        same_cuts: bool,
+    ) -> Result<TurnOutcome, EngineError>;
 
     /// Tokens the context really holds.
     fn context_size(&self) -> usize;

@@ -44,7 +44,11 @@ pub struct ScriptedEngine {
 impl ScriptedEngine {
     /// An engine with `context` tokens of room that plays `turns`.
     #[must_use]
-    pub fn new(clock: ManualClock, context: usize, turns: impl IntoIterator<Item = ScriptedTurn>) -> Self {
+    pub fn new(
+        clock: ManualClock,
+        context: usize,
+        turns: impl IntoIterator<Item = ScriptedTurn>,
+    ) -> Self {
         Self {
             clock,
             context,
@@ -72,7 +76,9 @@ impl ScriptedEngine {
             return Ok(out);
         }
         let scripted: usize = script.steps.iter().map(|(_, t)| t.len()).sum();
-        let room = request.max_new_tokens.min(self.context - request.prompt.len());
+        let room = request
+            .max_new_tokens
+            .min(self.context - request.prompt.len());
         'steps: for (duration, tokens) in &script.steps {
             let now = self.clock.advance(*duration);
             out.stop = request.ended(now);
@@ -84,7 +90,8 @@ impl ScriptedEngine {
                 out.output.push(token);
                 if sink(token, now).is_break() {
                     out.stop = Some(StopReason::Interrupted);
-                } else if out.output.len() == scripted && script.end == ScriptedEnd::EndOfGeneration {
+                } else if out.output.len() == scripted && script.end == ScriptedEnd::EndOfGeneration
+                {
                     continue; // the end token itself: it wins over a limit reached with it
                 } else if out.output.len() == room {
                     out.stop = Some(if room == request.max_new_tokens {
@@ -114,7 +121,11 @@ impl ScriptedEngine {
 }
 
 impl Engine for ScriptedEngine {
-    fn turn(&mut self, request: &TurnRequest<'_>, sink: &mut Sink<'_>) -> Result<TurnOutcome, EngineError> {
+    fn turn(
+        &mut self,
+        request: &TurnRequest<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<TurnOutcome, EngineError> {
         if request.prompt.len() >= self.context {
             return Err(EngineError::Overflow {
                 prompt: request.prompt.len(),
@@ -129,7 +140,9 @@ impl Engine for ScriptedEngine {
         self.last = request.prompt.to_vec();
         self.last_reusable = request.reusable;
         self.played = Some(script.clone());
-        let mut out = self.play(&script, request, sink).inspect_err(|_| self.last.clear())?;
+        let mut out = self
+            .play(&script, request, sink)
+            .inspect_err(|_| self.last.clear())?;
         out.reused = reused;
         out.evaluated = request.prompt.len() - reused;
         out.cuts = vec![request.prompt.len()];

@@ -13,7 +13,9 @@ mod page;
 mod report;
 mod text;
 
-pub use self::atomic::{WriteError, partial_beside, write_atomic, write_bytes_atomic, write_json_atomic};
+pub use self::atomic::{
+    WriteError, partial_beside, write_atomic, write_bytes_atomic, write_json_atomic,
+};
 pub use self::dir::{OutDirError, create_out_dir, probe_writable};
 pub use self::document::{Align, Block, Column, Document, Table};
 pub use self::format::{Format, UnknownFormat};

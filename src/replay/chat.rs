@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::overflow;
+use crate::chat::prefix::common_prefix;
 use crate::chat::{ChatError, Dialogue, Reply, ReplyFormat, Token};
 use crate::conversation::{Conversation, json_array};
 
@@ -14,13 +16,30 @@ pub trait Chat {
     ///
     /// # Errors
     /// Where the template raises.
-    fn render(&mut self, conversation: &Conversation, index: usize, messages: &str) -> Result<(), ChatError>;
+    fn render(
+        &mut self,
+        conversation: &Conversation,
+        index: usize,
+        messages: &str,
+    ) -> Result<(), ChatError>;
 
     /// Tokenizes the rendered prompt; returns its ideal new tokens.
     ///
     /// # Errors
     /// Where the vocabulary and the template disagree.
     fn tokenize(&mut self) -> Result<usize, ChatError>;
+
+    /// Removes whole oldest tool exchanges from the tokenized prompt of the turn at `index` until it has fewer than
+    /// `context` tokens; `None` where even that is not enough, and the prompt is as it was.
+    ///
+    /// # Errors
+    /// As [`Self::render`] and [`Self::tokenize`].
+    fn drop_oldest(
+        &mut self,
+        conversation: &Conversation,
+        index: usize,
+        context: usize,
+    ) -> Result<Option<Dropped>, ChatError>;
 
     /// Ids of the current prompt.
     fn ids(&self) -> &[Token];
@@ -50,31 +69,86 @@ pub trait Chat {
     fn first_delta(&self, output: &[Token]) -> Option<usize>;
 }
 
+/// What was removed from a prompt, compared with the whole history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped {
+    /// Tokens.
+    pub tokens: usize,
+    /// Messages.
+    pub messages: usize,
+    /// Tokens of the shortened prompt that the previous prompt does not already begin with.
+    pub ideal: usize,
+}
+
 /// [`Chat`] on llama.cpp.
 pub struct LlamaChat<'m> {
     dialogue: Dialogue<'m>,
     reusable: usize,
+    /// Tokens that each turn after the first added to the history.
+    added: Vec<usize>,
+    /// Tokens of the first prompt.
+    opening: usize,
+    /// The previous prompt, whole or shortened.
+    previous: Vec<Token>,
 }
 
 impl<'m> LlamaChat<'m> {
     /// Wraps a dialogue.
     #[must_use]
     pub fn new(dialogue: Dialogue<'m>) -> Self {
-        Self { dialogue, reusable: 0 }
+        Self {
+            dialogue,
+            reusable: 0,
+            added: Vec::new(),
+            opening: 0,
+            previous: Vec::new(),
+        }
+    }
+}
+
+impl LlamaChat<'_> {
+    /// Builds the prompt of the first turn and the turns at `kept` anew.
+    fn rebuild(&mut self, conversation: &Conversation, kept: &[usize]) -> Result<(), ChatError> {
+        let opening = json_array(&conversation.opening());
+        let tools = conversation.tools.as_ref().map(|t| t.get());
+        self.dialogue.open(&opening, tools)?;
+        self.dialogue.render(None)?;
+        self.dialogue.tokenize()?;
+        let _ = self.dialogue.seal();
+        let messages: Vec<String> = kept
+            .iter()
+            .filter_map(|&i| conversation.appended(i))
+            .flatten()
+            .collect();
+        self.dialogue.render(Some(&json_array(&messages)))?;
+        self.reusable = self.dialogue.tokenize()?.reusable;
+        Ok(())
     }
 }
 
 impl Chat for LlamaChat<'_> {
     fn messages(&mut self, conversation: &Conversation, index: usize) -> String {
-        json_array(&conversation.appended(index).unwrap_or_else(|| conversation.opening()))
+        json_array(
+            &conversation
+                .appended(index)
+                .unwrap_or_else(|| conversation.opening()),
+        )
     }
 
-    fn render(&mut self, conversation: &Conversation, index: usize, messages: &str) -> Result<(), ChatError> {
+    fn render(
+        &mut self,
+        conversation: &Conversation,
+        index: usize,
+        messages: &str,
+    ) -> Result<(), ChatError> {
+        self.previous.clear();
         if index == 0 {
+            self.added.clear();
             self.dialogue
                 .open(messages, conversation.tools.as_ref().map(|t| t.get()))?;
             self.dialogue.render(None)
         } else {
+            self.previous.extend_from_slice(self.dialogue.ids());
             self.dialogue.render(Some(messages))
         }
     }
@@ -82,7 +156,33 @@ impl Chat for LlamaChat<'_> {
     fn tokenize(&mut self) -> Result<usize, ChatError> {
         let prompt = self.dialogue.tokenize()?;
         self.reusable = prompt.reusable;
+        let tokens = self.dialogue.ids().len();
+        if self.previous.is_empty() {
+            self.opening = tokens;
+        } else {
+            self.added.push(tokens - self.previous.len());
+        }
         Ok(prompt.ideal)
+    }
+
+    fn drop_oldest(
+        &mut self,
+        conversation: &Conversation,
+        index: usize,
+        context: usize,
+    ) -> Result<Option<Dropped>, ChatError> {
+        let whole: usize = self.added.iter().sum();
+        let opening = self.opening;
+        let Some(kept) = overflow::keep(conversation, index, &self.added, opening, context) else {
+            return Ok(None);
+        };
+        self.rebuild(conversation, &kept.turns)?;
+        let prompt = self.dialogue.ids();
+        Ok(Some(Dropped {
+            tokens: opening + whole - prompt.len(),
+            messages: kept.dropped_messages,
+            ideal: prompt.len() - common_prefix(&self.previous, prompt),
+        }))
     }
 
     fn ids(&self) -> &[Token] {

@@ -10,6 +10,7 @@
 
 mod chat;
 mod interrupt;
+mod overflow;
 mod row;
 
 #[cfg(test)]
@@ -17,7 +18,7 @@ mod tests;
 
 use thiserror::Error;
 
-pub use chat::{Chat, LlamaChat};
+pub use chat::{Chat, Dropped, LlamaChat};
 pub use interrupt::Interrupt;
 
 use crate::clock::{Clock, Nanos};
@@ -26,6 +27,9 @@ use crate::engine::{Engine, TurnRequest};
 use crate::metrics::ConversationFacts;
 use crate::record::{SelfCheck, StopReason, TurnRecord};
 use row::{Clocked, Issue};
+
+/// Longest wait between two looks at the interrupt, ns.
+const WAIT_STEP: Nanos = 100_000_000;
 
 /// What the replay needs of the plan.
 #[derive(Debug, Clone)]
@@ -46,6 +50,12 @@ pub struct Settings<'a> {
     pub self_check: Option<u32>,
     /// Whether the engine looks at where users' messages start.
     pub user_starts: bool,
+    /// The context size, where prompts that do not fit it lose their oldest exchanges instead of failing.
+    pub drop_oldest: Option<usize>,
+    /// Whether to wait the recorded time of a tool before its results are sent.
+    pub inject_delays: bool,
+    /// Whether a conversation may start from state that another one left.
+    pub reuse_across: bool,
 }
 
 /// Sees every turn.
@@ -124,8 +134,15 @@ impl Replay<'_> {
         assert_eq!(self.settings.selection.len(), data.conversations.len());
         let start = self.clock.now();
         let mut issued = 0u32;
-        for (conversation, facts) in data.conversations.iter().zip(self.settings.selection).skip(self.settings.first) {
-            self.engine.forget();
+        for (conversation, facts) in data
+            .conversations
+            .iter()
+            .zip(self.settings.selection)
+            .skip(self.settings.first)
+        {
+            if !self.settings.reuse_across {
+                self.engine.forget();
+            }
             let mut failed: Option<TurnRecord> = None;
             for index in 0..facts.selected as usize {
                 let turn = conversation.turns[index].turn;
@@ -134,19 +151,29 @@ impl Replay<'_> {
                     self.write(TurnRecord::skipped(conversation.id.clone(), turn, reason))?;
                     continue;
                 }
-                if self.interrupt.requested() {
-                    return Ok(Ending::Interrupted);
-                }
-                if self.settings.time_cap.is_some_and(|cap| self.clock.now() - start >= cap) {
+                if self
+                    .settings
+                    .time_cap
+                    .is_some_and(|cap| self.clock.now() - start >= cap)
+                {
                     return Ok(Ending::TimeCap);
                 }
                 self.observer.started(&conversation.id, turn);
+                self.wait(conversation, index);
+                if self.interrupt.requested() {
+                    return Ok(Ending::Interrupted);
+                }
                 let mut record = self.turn(conversation, index);
                 if record.stop_reason == Some(StopReason::Interrupted) {
                     return Ok(Ending::Interrupted);
                 }
                 issued += 1;
-                if record.state.is_completed() && self.settings.self_check.is_some_and(|k| issued.is_multiple_of(k)) {
+                if record.state.is_completed()
+                    && self
+                        .settings
+                        .self_check
+                        .is_some_and(|k| issued.is_multiple_of(k))
+                {
                     record.self_check = Some(self.self_check(&record)?);
                 }
                 failed = record.state.is_failed().then(|| record.clone());
@@ -158,11 +185,27 @@ impl Replay<'_> {
 
     fn write(&mut self, mut record: TurnRecord) -> Result<(), ReplayError> {
         record.attempt = self.settings.attempt;
-        self.observer.ended(&record).map_err(|source| ReplayError::Row {
-            conversation_id: record.conversation_id,
-            turn: record.turn,
-            source,
-        })
+        self.observer
+            .ended(&record)
+            .map_err(|source| ReplayError::Row {
+                conversation_id: record.conversation_id,
+                turn: record.turn,
+                source,
+            })
+    }
+
+    /// Waits as long as the recorded tool took, where that is asked for; an interrupt ends the wait.
+    fn wait(&self, conversation: &Conversation, index: usize) {
+        let delay = conversation.turns[index]
+            .delay_seconds
+            .filter(|_| self.settings.inject_delays);
+        let until = self.clock.now() + delay.map_or(0, |s| (s * 1e9) as Nanos);
+        while !self.interrupt.requested() {
+            match until.saturating_sub(self.clock.now()) {
+                0 => return,
+                left => self.clock.sleep(left.min(WAIT_STEP)),
+            }
+        }
     }
 
     /// Issues one turn; whatever happens becomes a record.

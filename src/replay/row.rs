@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
+use super::chat::Dropped;
 use super::{Chat, Settings};
 use crate::chat::dialogue::ids_sha256;
 use crate::chat::{ChatError, Reply};
@@ -29,6 +30,7 @@ pub struct Clocked {
     inside: Nanos,
     tokenized: bool,
     ideal: usize,
+    dropped: Option<Dropped>,
 }
 
 impl Clocked {
@@ -45,6 +47,7 @@ impl Clocked {
             inside: 0,
             tokenized: false,
             ideal: 0,
+            dropped: None,
         }
     }
 }
@@ -61,7 +64,13 @@ pub enum Outcome {
 
 impl Issue<'_> {
     /// The timed part: render, tokenize, evaluate and generate, parse.
-    pub fn run(&self, chat: &mut dyn Chat, engine: &mut dyn Engine, clock: &dyn Clock, at: &mut Clocked) -> Outcome {
+    pub fn run(
+        &self,
+        chat: &mut dyn Chat,
+        engine: &mut dyn Engine,
+        clock: &dyn Clock,
+        at: &mut Clocked,
+    ) -> Outcome {
         if let Err(e) = self.prompt(chat, clock, at) {
             at.ended = clock.now();
             return Outcome::Prompt(e);
@@ -105,7 +114,12 @@ impl Issue<'_> {
         }
     }
 
-    fn prompt(&self, chat: &mut dyn Chat, clock: &dyn Clock, at: &mut Clocked) -> Result<(), ChatError> {
+    fn prompt(
+        &self,
+        chat: &mut dyn Chat,
+        clock: &dyn Clock,
+        at: &mut Clocked,
+    ) -> Result<(), ChatError> {
         let messages = chat.messages(self.conversation, self.index);
         let begin = clock.now();
         let rendered = chat.render(self.conversation, self.index, &messages);
@@ -113,10 +127,22 @@ impl Issue<'_> {
         at.inside += end - begin;
         at.phases.render = end - at.started;
         rendered?;
-        let ideal = chat.tokenize();
+        let tokenized = self.tokenize(chat, at);
         at.phases.tokenize = clock.now() - end;
-        at.ideal = ideal?;
+        tokenized
+    }
+
+    fn tokenize(&self, chat: &mut dyn Chat, at: &mut Clocked) -> Result<(), ChatError> {
+        at.ideal = chat.tokenize()?;
         at.tokenized = true;
+        let context = self
+            .settings
+            .drop_oldest
+            .filter(|&context| chat.ids().len() >= context);
+        if let Some(context) = context {
+            at.dropped = chat.drop_oldest(self.conversation, self.index, context)?;
+            at.ideal = at.dropped.map_or(at.ideal, |d| d.ideal);
+        }
         Ok(())
     }
 
@@ -126,11 +152,14 @@ impl Issue<'_> {
         let mut row = TurnRecord::new(self.conversation.id.clone(), turn, TurnState::FailedError);
         row.started_at = Some(at.wall);
         row.started_ns = Some(at.started);
+        row.latency_ns = Some(at.ended - at.started);
         if at.tokenized {
             row.prompt_sha256 = Some(chat.seal());
             row.prompt_ids_sha256 = Some(ids_sha256(chat.ids()));
             row.prompt_tokens = Some(chat.ids().len());
             row.ideal_tokens = Some(at.ideal);
+            row.dropped_tokens = at.dropped.map_or(0, |d| d.tokens);
+            row.dropped_messages = at.dropped.map_or(0, |d| d.messages);
         }
         match outcome {
             Outcome::Prompt(e) => row.reason = Some(format!("prompt: {e}")),
@@ -142,7 +171,9 @@ impl Issue<'_> {
                 }
                 row.reason = Some(e.to_string());
             }
-            Outcome::Ran(outcome, text, reply) => self.fill(&mut row, chat, outcome, text, reply, at),
+            Outcome::Ran(outcome, text, reply) => {
+                self.fill(&mut row, chat, outcome, text, reply, at)
+            }
         }
         row
     }
@@ -165,7 +196,9 @@ impl Issue<'_> {
         };
         row.stop_reason = outcome.stop;
         row.reason = match (row.state, self.settings.turn_timeout) {
-            (TurnState::FailedTimeout, Some(limit)) => Some(format!("the turn's {} s passed", limit as f64 / 1e9)),
+            (TurnState::FailedTimeout, Some(limit)) => {
+                Some(format!("the turn's {} s passed", limit as f64 / 1e9))
+            }
             _ => outcome.reuse_note,
         };
         row.reused_tokens = Some(outcome.reused);

@@ -42,6 +42,21 @@ impl Chat for TableChat {
         Ok(length - known)
     }
 
+    fn drop_oldest(
+        &mut self,
+        _: &Conversation,
+        _: usize,
+        context: usize,
+    ) -> Result<Option<Dropped>, ChatError> {
+        let whole = self.ids.len();
+        self.ids.truncate(context - 1);
+        Ok(Some(Dropped {
+            tokens: whole - self.ids.len(),
+            messages: 2,
+            ideal: 7,
+        }))
+    }
+
     fn ids(&self) -> &[Token] {
         &self.ids
     }
@@ -111,6 +126,8 @@ struct Case {
     repeat_output: Option<Vec<Token>>,
     fail_at: Option<usize>,
     interrupt_at: Option<(usize, usize)>,
+    drop_oldest: Option<usize>,
+    inject_delays: bool,
 }
 
 fn case(script: Vec<ScriptedTurn>) -> Case {
@@ -124,6 +141,8 @@ fn case(script: Vec<ScriptedTurn>) -> Case {
         repeat_output: None,
         fail_at: None,
         interrupt_at: None,
+        drop_oldest: None,
+        inject_delays: false,
     }
 }
 
@@ -174,6 +193,9 @@ impl Case {
                 time_cap: self.time_cap,
                 self_check: self.self_check,
                 user_starts: false,
+                drop_oldest: self.drop_oldest,
+                inject_delays: self.inject_delays,
+                reuse_across: false,
             },
             chat: &mut chat,
             engine: &mut engine,
@@ -189,7 +211,10 @@ impl Case {
             ..RunFacts::default()
         };
         let summary = Summary::compute(&rows.rows, &facts).expect("states add up");
-        assert_eq!(summary.turns.sum, 11, "every client turn of the data set has one state");
+        assert_eq!(
+            summary.turns.sum, 11,
+            "every client turn of the data set has one state"
+        );
         Ran {
             rows: rows.rows,
             ending,
@@ -230,12 +255,25 @@ fn latencies_are_the_hand_computed_ones() {
     assert_eq!(row.token_ns, [48 * MS, 58 * MS, 70 * MS]);
     assert_eq!(row.latency_ns, Some(73 * MS));
     assert_eq!(crate::metrics::tpot_ns(row), Some(11.0 * MS as f64));
-    assert_eq!(row.driver_ns, Some(2 * MS), "tokenizing is ours, all else is llama.cpp's");
+    assert_eq!(
+        row.driver_ns,
+        Some(2 * MS),
+        "tokenizing is ours, all else is llama.cpp's"
+    );
     let phases = row.phases_ns.expect("phases of an issued turn");
-    assert_eq!((phases.render, phases.tokenize, phases.prefill, phases.parse), (MS, 2 * MS, 40 * MS, 3 * MS));
-    assert_eq!((row.prompt_tokens, row.evaluated_tokens, row.ideal_tokens), (Some(100), Some(100), Some(100)));
+    assert_eq!(
+        (phases.render, phases.tokenize, phases.prefill, phases.parse),
+        (MS, 2 * MS, 40 * MS, 3 * MS)
+    );
+    assert_eq!(
+        (row.prompt_tokens, row.evaluated_tokens, row.ideal_tokens),
+        (Some(100), Some(100), Some(100))
+    );
     let next = &ran.rows[1];
-    assert_eq!((next.reused_tokens, next.evaluated_tokens, next.ideal_tokens), (Some(97), Some(53), Some(53)));
+    assert_eq!(
+        (next.reused_tokens, next.evaluated_tokens, next.ideal_tokens),
+        (Some(97), Some(53), Some(53))
+    );
     assert_eq!(next.started_ns, Some(73 * MS));
 }
 
@@ -247,7 +285,10 @@ fn percentiles_are_the_hand_computed_ones() {
     let series = ran.summary.latency_ns;
     let ms = |x: f64| x * MS as f64;
     assert_eq!(series.mean, Some(ms(40.0)));
-    assert_eq!((series.min, series.p50, series.max), (Some(ms(20.0)), Some(ms(40.0)), Some(ms(60.0))));
+    assert_eq!(
+        (series.min, series.p50, series.max),
+        (Some(ms(20.0)), Some(ms(40.0)), Some(ms(60.0)))
+    );
     // lower rule: index floor(0.9 * 4) = 3.
     assert_eq!(series.p90, Some(ms(50.0)));
     assert!(ran.summary.valid && ran.summary.complete);
@@ -261,7 +302,10 @@ fn t4_07_outputs_of_zero_one_and_two_tokens() {
     let ran = case(script).run();
     let tpot: Vec<_> = ran.rows.iter().map(crate::metrics::tpot_ns).collect();
     assert_eq!(tpot[..3], [None, None, Some(4.0 * MS as f64)]);
-    assert_eq!((ran.rows[0].ttft_ns, ran.rows[0].output_tokens), (None, Some(0)));
+    assert_eq!(
+        (ran.rows[0].ttft_ns, ran.rows[0].output_tokens),
+        (None, Some(0))
+    );
     assert_eq!(ran.rows[0].state, TurnState::Completed);
     assert_eq!(ran.summary.ttft_ns.count, 4);
     let text = serde_json::to_string(&ran.summary).expect("the summary is JSON");
@@ -274,14 +318,27 @@ fn t2_08_a_prompt_beyond_the_context_is_decided_before_decoding() {
     c.lengths[2] = 310;
     let ran = c.run();
     use TurnState::{Completed, FailedOverflow, Skipped};
-    assert_eq!(states(&ran.rows), [Completed, Completed, FailedOverflow, Skipped, Skipped]);
+    assert_eq!(
+        states(&ran.rows),
+        [Completed, Completed, FailedOverflow, Skipped, Skipped]
+    );
     let failed = &ran.rows[2];
     let reason = failed.reason.as_deref().expect("a reason");
-    assert!(reason.contains("310 tokens") && reason.contains("context 310"), "{reason}");
+    assert!(
+        reason.contains("310 tokens") && reason.contains("context 310"),
+        "{reason}"
+    );
     assert_eq!(failed.prompt_tokens, Some(310));
-    assert_eq!((failed.decode_calls, failed.latency_ns), (None, None));
+    assert_eq!(
+        (failed.decode_calls, failed.latency_ns),
+        (None, Some(3 * MS)),
+        "rendered and tokenized, not decoded"
+    );
     assert!(!ran.summary.valid && ran.summary.complete);
-    assert_eq!(ran.rows[3].reason.as_deref(), Some("turn 5 ended as failed_overflow"));
+    assert_eq!(
+        ran.rows[3].reason.as_deref(),
+        Some("turn 5 ended as failed_overflow")
+    );
 }
 
 #[test]
@@ -291,11 +348,18 @@ fn generation_ends_at_the_context_and_at_the_limit() {
     c.script = vec![turn(10, &[1; 40]); 5];
     let ran = c.run();
     assert_eq!(ran.rows[0].state, TurnState::CompletedContext);
-    assert_eq!(ran.rows[0].output_tokens, Some(4), "context 310 - prompt 306");
+    assert_eq!(
+        ran.rows[0].output_tokens,
+        Some(4),
+        "context 310 - prompt 306"
+    );
     let ran = case(vec![turn(10, &[1; 40]); 5]).run();
     assert_eq!(ran.rows[0].state, TurnState::CompletedLength);
     assert_eq!(ran.rows[0].output_tokens, Some(16));
-    assert!(ran.summary.valid, "a length stop is complete, as in the reference");
+    assert!(
+        ran.summary.valid,
+        "a length stop is complete, as in the reference"
+    );
 }
 
 #[test]
@@ -304,7 +368,11 @@ fn a_deadline_fails_the_turn_and_skips_the_rest() {
     c.timeout = Some(35 * MS);
     let ran = c.run();
     assert_eq!(ran.rows[0].state, TurnState::FailedTimeout);
-    assert_eq!(ran.rows[0].output_tokens, Some(2), "tokens at 23 and 33 ms; 43 ms is past the deadline");
+    assert_eq!(
+        ran.rows[0].output_tokens,
+        Some(2),
+        "tokens at 23 and 33 ms; 43 ms is past the deadline"
+    );
     assert_eq!(states(&ran.rows)[1..], [TurnState::Skipped; 4]);
     assert!(!ran.summary.valid);
 }
@@ -327,7 +395,14 @@ fn one_interrupt_finishes_the_turn_and_two_drop_it() {
     let ran = c.run();
     assert_eq!(ran.ending.expect("no error"), Ending::Interrupted);
     assert_eq!(ran.rows.len(), 3);
-    assert_eq!((ran.summary.turns.not_issued, ran.summary.complete, ran.summary.valid), (2, false, false));
+    assert_eq!(
+        (
+            ran.summary.turns.not_issued,
+            ran.summary.complete,
+            ran.summary.valid
+        ),
+        (2, false, false)
+    );
     let mut c = case(five(turn(10, &[1, 1, 1])));
     c.interrupt_at = Some((0, 2));
     let ran = c.run();
@@ -352,7 +427,10 @@ fn a_row_that_cannot_be_kept_stops_the_run() {
     c.fail_at = Some(1);
     let ran = c.run();
     let error = ran.ending.expect_err("the disk is full").to_string();
-    assert!(error.contains("turn 3") && error.contains("no space left"), "{error}");
+    assert!(
+        error.contains("turn 3") && error.contains("no space left"),
+        "{error}"
+    );
     assert_eq!(ran.rows.len(), 1);
 }
 
@@ -370,5 +448,41 @@ fn t2_01_a_repeat_that_differs_is_recorded_with_its_place() {
     let ran = c.run();
     let check = ran.rows[4].self_check.expect("the fifth turn was repeated");
     assert_eq!((check.equal, check.first_difference), (false, Some(1)));
-    assert!(!ran.summary.valid, "a run whose repeats differ proves nothing");
+    assert!(
+        !ran.summary.valid,
+        "a run whose repeats differ proves nothing"
+    );
+}
+
+#[test]
+fn drop_oldest_keeps_the_conversation_going() {
+    let mut c = case(vec![turn(10, &[1]); 5]);
+    c.lengths = vec![100, 150, 310, 200, 320];
+    c.drop_oldest = Some(310);
+    let ran = c.run();
+    assert_eq!(states(&ran.rows), [TurnState::Completed; 5]);
+    let dropped: Vec<_> = ran
+        .rows
+        .iter()
+        .map(|r| (r.dropped_tokens, r.dropped_messages))
+        .collect();
+    assert_eq!(dropped, [(0, 0), (0, 0), (1, 2), (0, 0), (11, 2)]);
+    assert!(ran.rows.iter().all(|r| r.prompt_tokens < Some(310)));
+    assert_eq!(ran.rows[2].ideal_tokens, Some(7));
+}
+
+#[test]
+fn recorded_delays_are_waited_and_not_measured() {
+    let mut c = case(vec![turn(10, &[1]); 5]);
+    c.inject_delays = true;
+    let ran = c.run();
+    let data = parse(SAMPLE, SAMPLE_NAME).expect("the sample is valid");
+    let mut expected = 0;
+    for (row, recorded) in ran.rows.iter().zip(&data.conversations[0].turns) {
+        expected += (recorded.delay_seconds.unwrap_or(0.0) * 1e9) as Nanos;
+        assert_eq!(row.started_ns, Some(expected));
+        assert_eq!(row.latency_ns, Some(17 * MS));
+        expected += 17 * MS;
+    }
+    assert!(expected > 5 * 17 * MS, "the sample records delays");
 }

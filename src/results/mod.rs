@@ -1,9 +1,10 @@
 //! A run's directory: what is written when, and how everything in it follows from its records.
 //!
 //! `plan.json` and `machine.json` are written before the first turn, `turns.jsonl` grows by a row per turn, and every
-//! other file is [`derive`]d from those and the data set: by `run` when it ends, by `report` at any time, byte for
+//! other file is [`derive()`]d from those and the data set: by `run` when it ends, by `report` at any time, byte for
 //! byte the same.
 
+mod derived;
 mod resume;
 
 use std::fs;
@@ -12,11 +13,16 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
+use crate::conversation::Dataset;
+use crate::endpoints::{EndpointsError, Recount};
 use crate::machine::Machine;
-use crate::metrics::{AccountingError, Deviation, RunFacts, Summary};
-use crate::output::{OutDirError, WriteError, create_out_dir, probe_writable, write_json_atomic};
+use crate::metrics::AccountingError;
+use crate::output::{
+    OutDirError, RenderError, WriteError, create_out_dir, probe_writable, write_bytes_atomic,
+    write_json_atomic,
+};
 use crate::plan::Plan;
-use crate::record::{LogError, ReadBack, ReadError, RecordLog, TurnRecord, read_records};
+use crate::record::{LogError, ReadBack, ReadError, RecordLog, read_records};
 
 /// What can be wrong with a run's directory.
 #[derive(Debug, Error)]
@@ -34,13 +40,24 @@ pub enum ResultsError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// Its rows and its plan contradict each other.
-    #[error("{}: {source}", path.display())]
-    Accounting {
-        /// The rows' file.
-        path: PathBuf,
-        /// How.
-        source: AccountingError,
+    #[error("turns.jsonl: {0}")]
+    Accounting(AccountingError),
+    /// Its rows and the data set contradict each other.
+    #[error("turns.jsonl: {0}")]
+    Endpoints(EndpointsError),
+    /// The data set is not the one that was replayed.
+    #[error(
+        "the data set has sha256 {found}; expected {expected}, which this run replayed: give it with --dataset"
+    )]
+    OtherData {
+        /// Of the data set given.
+        found: String,
+        /// Of the plan.
+        expected: String,
     },
+    /// A result has no textual form.
+    #[error(transparent)]
+    Render(RenderError),
     /// The run to resume had other settings, another model or another data set.
     #[error(
         "{}: this run was started otherwise ({differences}); give what it was started with, or start a new one with \
@@ -68,6 +85,7 @@ pub enum ResultsError {
     },
 }
 
+pub use derived::{Derived, Verdict, derive};
 pub use resume::Resumed;
 
 /// A run's directory.
@@ -83,7 +101,9 @@ impl RunDir {
     /// Where it holds something or cannot be written.
     pub fn create(path: &Path) -> Result<Self, ResultsError> {
         create_out_dir(path)?;
-        Ok(Self { path: path.to_owned() })
+        Ok(Self {
+            path: path.to_owned(),
+        })
     }
 
     /// The directory of an earlier run.
@@ -92,7 +112,9 @@ impl RunDir {
     /// Where files cannot be created in it.
     pub fn existing(path: &Path) -> Result<Self, ResultsError> {
         probe_writable(path)?;
-        Ok(Self { path: path.to_owned() })
+        Ok(Self {
+            path: path.to_owned(),
+        })
     }
 
     /// A file of it.
@@ -108,7 +130,7 @@ impl RunDir {
     pub fn begin(&self, plan: &Plan, machine: &Machine) -> Result<RecordLog, ResultsError> {
         write_json_atomic(&self.file("plan.json"), plan)?;
         write_json_atomic(&self.file("machine.json"), machine)?;
-        self.write_summary(&self.summary(plan, &[])?)?;
+        write_json_atomic(&self.file("summary.json"), &derived::initial(plan)?)?;
         Ok(RecordLog::create(self.file("turns.jsonl"))?)
     }
 
@@ -151,47 +173,30 @@ impl RunDir {
     /// Writes every derived file from what is on disk, so that a report never says more than the records do.
     ///
     /// # Errors
-    /// Where the rows contradict the plan or a file cannot be written.
-    pub fn derive(&self, plan: &Plan) -> Result<Summary, ResultsError> {
-        let summary = self.summary(plan, &self.rows()?.records)?;
-        self.write_summary(&summary)?;
-        Ok(summary)
-    }
-
-    fn summary(&self, plan: &Plan, records: &[TurnRecord]) -> Result<Summary, ResultsError> {
-        Summary::compute(records, &facts(plan, records)).map_err(|source| ResultsError::Accounting {
-            path: self.file("turns.jsonl"),
-            source,
-        })
-    }
-
-    fn write_summary(&self, summary: &Summary) -> Result<(), ResultsError> {
-        Ok(write_json_atomic(&self.file("summary.json"), summary)?)
-    }
-}
-
-/// What the summary needs besides the rows: all of it follows from the plan and the rows.
-fn facts(plan: &Plan, records: &[TurnRecord]) -> RunFacts {
-    let mut deviations = plan.deviations.clone();
-    let continued_at: Vec<usize> = (1..records.len())
-        .filter(|&i| records[i].attempt != records[i - 1].attempt)
-        .collect();
-    let attempts = records.iter().map(|r| r.attempt).max().unwrap_or(0);
-    if attempts > 0 {
-        deviations.push(Deviation {
-            name: "resumed".to_owned(),
-            expected: 0.into(),
-            actual: attempts.into(),
-        });
-    }
-    let conversations = plan.selection();
-    let selected: usize = conversations.iter().map(|c| c.selected as usize).sum();
-    RunFacts {
-        deviations,
-        finished: records.len() == selected,
-        context_tokens: plan.engine.context.ctx_size as usize,
-        continued_at,
-        conversations,
-        ..RunFacts::default()
+    /// Where rows, plan and data set contradict each other or a file cannot be written.
+    pub fn derive(
+        &self,
+        plan: &Plan,
+        data: &Dataset,
+        recount: Option<&dyn Recount>,
+    ) -> Result<Derived, ResultsError> {
+        if data.sha256 != plan.dataset.sha256 {
+            return Err(ResultsError::OtherData {
+                found: data.sha256.clone(),
+                expected: plan.dataset.sha256.clone(),
+            });
+        }
+        let derived = derive(plan, &self.rows()?.records, data, recount)?;
+        for (name, bytes) in &derived.files {
+            let path = self.file(name);
+            if let Some(dir) = path.parent() {
+                fs::create_dir_all(dir).map_err(|e| ResultsError::File {
+                    path: dir.to_owned(),
+                    cause: e.to_string(),
+                })?;
+            }
+            write_bytes_atomic(&path, bytes)?;
+        }
+        Ok(derived)
     }
 }

@@ -70,7 +70,10 @@ fn whole(plan: &Plan, rows: &[TurnRecord]) -> (usize, usize) {
     let mut keep = 0;
     for (i, c) in plan.dataset.conversations.iter().enumerate() {
         let selected = c.selected as usize;
-        let there = rows[keep..].iter().take_while(|r| r.conversation_id == c.id).count();
+        let there = rows[keep..]
+            .iter()
+            .take_while(|r| r.conversation_id == c.id)
+            .count();
         if there < selected {
             return (i, keep);
         }
@@ -92,9 +95,18 @@ fn compare(path: &str, old: &Value, new: &Value, out: &mut Vec<String>) {
         (Value::Object(a), Value::Object(b)) => {
             let added = b.keys().filter(|k| !a.contains_key(*k));
             for key in a.keys().chain(added) {
-                let at = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                let at = if path.is_empty() {
+                    key.clone()
+                } else {
+                    format!("{path}.{key}")
+                };
                 let null = Value::Null;
-                compare(&at, a.get(key).unwrap_or(&null), b.get(key).unwrap_or(&null), out);
+                compare(
+                    &at,
+                    a.get(key).unwrap_or(&null),
+                    b.get(key).unwrap_or(&null),
+                    out,
+                );
             }
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {

@@ -9,18 +9,32 @@ use crate::output::{Block, Document, Table, count, decimal};
 /// The report as a document.
 pub(super) fn document(report: &Report) -> Document {
     let mut page = Document::default();
-    page.section("Scores (percent, with 95 % intervals)", vec![Block::Table(scores(report))]);
+    page.section(
+        "Scores (percent, with 95 % intervals)",
+        vec![Block::Table(scores(report))],
+    );
     page.section("Subsets", vec![Block::Table(subsets(report))]);
     page.section("Counts", vec![Block::Pairs(counts(report))]);
     if !report.warnings.is_empty() {
         page.section("Warnings", vec![Block::Lines(report.warnings.clone())]);
     }
-    page.section("Gates", vec![Block::Lines(report.gates.iter().map(gate_line).collect())]);
+    page.section(
+        "Gates",
+        vec![Block::Lines(report.gates.iter().map(gate_line).collect())],
+    );
     page
 }
 
 fn scores(report: &Report) -> Table {
-    let mut table = Table::numbers(&["category", "right", "issued", "score", "low", "high", "reference"]);
+    let mut table = Table::numbers(&[
+        "category",
+        "right",
+        "issued",
+        "score",
+        "low",
+        "high",
+        "reference",
+    ]);
     let mut row = |name: &str, tally: Option<Tally>, score: &Percentage, reference: f64| {
         let cell = |value: Option<usize>| value.map_or_else(String::new, count);
         table.push(vec![
@@ -34,7 +48,12 @@ fn scores(report: &Report) -> Table {
         ]);
     };
     for (category, score) in &report.categories {
-        row(category.name(), Some(score.tally), &score.score, score.reference);
+        row(
+            category.name(),
+            Some(score.tally),
+            &score.score,
+            score.reference,
+        );
     }
     row("overall", None, &report.overall, REFERENCE_OVERALL);
     row("normalized", None, &report.normalized, REFERENCE_NORMALIZED);
@@ -58,21 +77,38 @@ fn subsets(report: &Report) -> Table {
 
 fn counts(report: &Report) -> Vec<(String, String)> {
     let pair = |name: &str, value: String| (name.to_owned(), value);
-    let errors: Vec<String> = report.error_types.iter().map(|(name, n)| format!("{name} {n}")).collect();
+    let errors: Vec<String> = report
+        .error_types
+        .iter()
+        .map(|(name, n)| format!("{name} {n}"))
+        .collect();
     let mut pairs = vec![
         pair("issued", count(report.issued)),
         pair("with an output", count(report.scored)),
         pair("outputs beyond the first", count(report.duplicates)),
         pair("outputs of other samples", count(report.unknown)),
-        pair("attempts that do not parse", count(report.unparsed_attempts)),
-        pair("reference_raises (scored 0)", count(report.reference_raises)),
+        pair(
+            "attempts that do not parse",
+            count(report.unparsed_attempts),
+        ),
+        pair(
+            "reference_raises (scored 0)",
+            count(report.reference_raises),
+        ),
         pair(
             "publicly disputed answers",
-            format!("{} issued, {} failed", report.disputed.issued, report.disputed.failed.len()),
+            format!(
+                "{} issued, {} failed",
+                report.disputed.issued,
+                report.disputed.failed.len()
+            ),
         ),
     ];
     if let Some(pooled) = &report.simple_pooled {
-        pairs.push(pair("simple_* pooled (the category takes their mean)", format!("{:.2}", pooled.rounded)));
+        pairs.push(pair(
+            "simple_* pooled (the category takes their mean)",
+            format!("{:.2}", pooled.rounded),
+        ));
     }
     if !errors.is_empty() {
         pairs.push(pair("wrong answers by error type", errors.join(", ")));
@@ -89,6 +125,13 @@ fn gate_line(gate: &Gate) -> String {
         _ => "not measured".to_owned(),
     };
     let relation = if gate.passed { "≥" } else { "; needed" };
-    let detail = gate.detail.as_ref().map_or_else(String::new, |d| format!(": {d}"));
-    format!("[{verdict}] {}: {value} {relation} {}{detail}", gate.name, gate.threshold).replace(" ; ", "; ")
+    let detail = gate
+        .detail
+        .as_ref()
+        .map_or_else(String::new, |d| format!(": {d}"));
+    format!(
+        "[{verdict}] {}: {value} {relation} {}{detail}",
+        gate.name, gate.threshold
+    )
+    .replace(" ; ", "; ")
 }

@@ -182,12 +182,17 @@ mod outputs {
 
         #[test]
         fn the_wrapper_is_its_only_field() {
-            let params = LlamaContextParams::default().with_n_batch(777).with_n_ubatch(111);
+            let params = LlamaContextParams::default()
+                .with_n_batch(777)
+                .with_n_ubatch(111);
             let params = with_outputs_max(params, 3);
             assert_eq!((params.n_batch(), params.n_ubatch()), (777, 111));
             // SAFETY: as above.
             let raw: llama_context_params = unsafe { transmute(params) };
-            assert_eq!((raw.n_batch, raw.n_ubatch, raw.n_outputs_max), (777, 111, 3));
+            assert_eq!(
+                (raw.n_batch, raw.n_ubatch, raw.n_outputs_max),
+                (777, 111, 3)
+            );
         }
     }
 }

@@ -9,7 +9,10 @@ use crate::machine::Device;
 #[must_use]
 pub fn devices() -> Vec<Device> {
     backend();
-    list_llama_ggml_backend_devices().iter().map(described).collect()
+    list_llama_ggml_backend_devices()
+        .iter()
+        .map(described)
+        .collect()
 }
 
 fn described(d: &LlamaBackendDevice) -> Device {

@@ -1,11 +1,11 @@
 //! llama.cpp in this process. The only module tree that names `llama_cpp_2`.
 
-mod ranking;
 mod context;
 mod device;
 mod log;
 mod model;
 pub mod quantize;
+mod ranking;
 mod sampler;
 mod state;
 mod turn;
@@ -13,7 +13,7 @@ mod turn;
 pub use context::{ContextSettings, FlashAttention, KvType};
 pub use device::devices;
 pub use log::LogMode;
-pub use model::{LoadedModel, LoadError, ModelSettings};
+pub use model::{LoadError, LoadedModel, ModelSettings};
 pub use turn::LlamaEngine;
 
 /// The llama.cpp build linked into this program, e.g. `b11434`.

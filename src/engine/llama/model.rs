@@ -10,8 +10,8 @@ use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
 use thiserror::Error;
 
-use super::log::{self, LogMode};
 use super::device::choose;
+use super::log::{self, LogMode};
 use crate::chat::{Token, Vocab};
 
 /// How a model is loaded.
@@ -60,7 +60,9 @@ pub enum LoadError {
         cause: String,
     },
     /// The context is not the one asked for.
-    #[error("asked llama.cpp for a context of {asked} tokens and got {got}; use --ctx-size {got} or a multiple of 256")]
+    #[error(
+        "asked llama.cpp for a context of {asked} tokens and got {got}; use --ctx-size {got} or a multiple of 256"
+    )]
     ContextSize {
         /// Tokens asked for.
         asked: u32,
@@ -83,7 +85,11 @@ pub(super) fn backend() -> &'static LlamaBackend {
 /// llama.cpp's last warnings and errors in one line, or `otherwise`.
 pub(super) fn explanation(otherwise: &str) -> String {
     let lines = log::take_tail();
-    if lines.is_empty() { otherwise.to_owned() } else { lines.join("; ") }
+    if lines.is_empty() {
+        otherwise.to_owned()
+    } else {
+        lines.join("; ")
+    }
 }
 
 /// A loaded model and its vocabulary.

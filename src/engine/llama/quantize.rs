@@ -26,7 +26,12 @@ pub fn to_q4_k_m(from: &Path, to: &Path, threads: u32) -> Result<(), LoadError> 
     let c_path = |p: &Path| {
         p.to_str()
             .and_then(|s| CString::new(s).ok())
-            .ok_or_else(|| failed(format!("{}: the path is not UTF-8 or holds a NUL byte", p.display())))
+            .ok_or_else(|| {
+                failed(format!(
+                    "{}: the path is not UTF-8 or holds a NUL byte",
+                    p.display()
+                ))
+            })
     };
     let (input, output) = (c_path(from)?, c_path(to)?);
     // SAFETY: returns a plain struct by value.
@@ -35,10 +40,15 @@ pub fn to_q4_k_m(from: &Path, to: &Path, threads: u32) -> Result<(), LoadError> 
     params.nthread = threads.cast_signed();
     // SAFETY: two NUL-terminated paths and a parameter block whose pointers are all null or defaults, alive during
     // the call; the backend is initialised above.
-    let status = unsafe { llama_cpp_sys_2::llama_model_quantize(input.as_ptr(), output.as_ptr(), &raw const params) };
+    let status = unsafe {
+        llama_cpp_sys_2::llama_model_quantize(input.as_ptr(), output.as_ptr(), &raw const params)
+    };
     if status == 0 {
         Ok(())
     } else {
-        Err(failed(format!("quantizing failed: {}", explanation("it gave no reason"))))
+        Err(failed(format!(
+            "quantizing failed: {}",
+            explanation("it gave no reason")
+        )))
     }
 }

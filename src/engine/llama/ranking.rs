@@ -42,9 +42,15 @@ impl Ranking {
         if largest == f32::NEG_INFINITY {
             return None;
         }
-        let block = from / BLOCK + self.maxima[from / BLOCK..].iter().position(|&m| m == largest)?;
+        let block = from / BLOCK
+            + self.maxima[from / BLOCK..]
+                .iter()
+                .position(|&m| m == largest)?;
         let start = from.max(block * BLOCK);
-        logits[start..].iter().position(|&x| x == largest).map(|i| start + i)
+        logits[start..]
+            .iter()
+            .position(|&x| x == largest)
+            .map(|i| start + i)
     }
 }
 
@@ -58,7 +64,10 @@ fn maximum(values: &[f32]) -> f32 {
             *lane = larger(*lane, x);
         }
     }
-    lanes.into_iter().chain(rest.iter().copied()).fold(f32::NEG_INFINITY, larger)
+    lanes
+        .into_iter()
+        .chain(rest.iter().copied())
+        .fold(f32::NEG_INFINITY, larger)
 }
 
 #[cfg(test)]
@@ -78,8 +87,15 @@ mod tests {
     }
 
     fn sorted(logits: &[f32]) -> Vec<usize> {
-        let mut want: Vec<usize> = (0..logits.len()).filter(|&i| logits[i] > f32::NEG_INFINITY).collect();
-        want.sort_by(|&a, &b| logits[b].partial_cmp(&logits[a]).expect("no NaN is above -inf").then(a.cmp(&b)));
+        let mut want: Vec<usize> = (0..logits.len())
+            .filter(|&i| logits[i] > f32::NEG_INFINITY)
+            .collect();
+        want.sort_by(|&a, &b| {
+            logits[b]
+                .partial_cmp(&logits[a])
+                .expect("no NaN is above -inf")
+                .then(a.cmp(&b))
+        });
         want
     }
 
@@ -104,7 +120,10 @@ mod tests {
     #[test]
     fn nothing_to_choose_is_none() {
         assert_eq!(Ranking::default().first(&[]), None);
-        assert_eq!(Ranking::default().first(&[f32::NAN, f32::NEG_INFINITY]), None);
+        assert_eq!(
+            Ranking::default().first(&[f32::NAN, f32::NEG_INFINITY]),
+            None
+        );
     }
 
     #[test]

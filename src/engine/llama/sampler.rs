@@ -39,7 +39,10 @@ pub struct Sampler {
 
 impl Sampler {
     /// Builds the grammar of `format`; without one, plain greedy choice.
-    pub fn new(model: &LoadedModel, format: Option<&Arc<ReplyFormat>>) -> Result<Self, EngineError> {
+    pub fn new(
+        model: &LoadedModel,
+        format: Option<&Arc<ReplyFormat>>,
+    ) -> Result<Self, EngineError> {
         let mut sampler = Self {
             format: format.cloned(),
             pristine: None,
@@ -47,7 +50,10 @@ impl Sampler {
             lazy: false,
             thinking: None,
             generation_prompt: Vec::new(),
-            one: LlamaTokenDataArray::new(vec![LlamaTokenData::new(LlamaToken(0), 1.0, 0.0)], false),
+            one: LlamaTokenDataArray::new(
+                vec![LlamaTokenData::new(LlamaToken(0), 1.0, 0.0)],
+                false,
+            ),
             ranking: Ranking::default(),
             inside: 0,
         };
@@ -92,8 +98,16 @@ impl Sampler {
     }
 
     /// The next token for `logits`; `position` is for the error only.
-    pub fn pick(&mut self, logits: &[f32], position: usize, clock: &dyn Clock) -> Result<Token, EngineError> {
-        let mut candidate = self.ranking.first(logits).ok_or(EngineError::Logits { position })?;
+    pub fn pick(
+        &mut self,
+        logits: &[f32],
+        position: usize,
+        clock: &dyn Clock,
+    ) -> Result<Token, EngineError> {
+        let mut candidate = self
+            .ranking
+            .first(logits)
+            .ok_or(EngineError::Logits { position })?;
         if !self.grammar_binds() {
             return Ok(id(candidate));
         }
@@ -122,12 +136,19 @@ impl Sampler {
     }
 
     /// The slow way, for a grammar that refuses all likely tokens.
-    fn mask_all(&mut self, logits: &[f32], position: usize, clock: &dyn Clock) -> Result<Token, EngineError> {
+    fn mask_all(
+        &mut self,
+        logits: &[f32],
+        position: usize,
+        clock: &dyn Clock,
+    ) -> Result<Token, EngineError> {
         let Some(grammar) = &mut self.grammar else {
             return Err(EngineError::Logits { position });
         };
         let begin = clock.now();
-        let all = (0..).zip(logits).map(|(i, &x)| LlamaTokenData::new(LlamaToken(i), x, 0.0));
+        let all = (0..)
+            .zip(logits)
+            .map(|(i, &x)| LlamaTokenData::new(LlamaToken(i), x, 0.0));
         let mut all = LlamaTokenDataArray::from_iter(all, false);
         grammar.apply(&mut all);
         self.inside += clock.now() - begin;
@@ -135,7 +156,9 @@ impl Sampler {
         self.ranking
             .first(&masked)
             .map(|i| all.data[i].id().0)
-            .ok_or_else(|| EngineError::Grammar(format!("no token is allowed after position {position}")))
+            .ok_or_else(|| {
+                EngineError::Grammar(format!("no token is allowed after position {position}"))
+            })
     }
 
     /// Records a chosen token.
@@ -176,7 +199,8 @@ fn grammar(model: &LoadedModel, format: &ReplyFormat) -> Result<Option<LlamaSamp
     if format.grammar.is_empty() {
         return Ok(None);
     }
-    let failed = |e: &dyn std::fmt::Display| EngineError::Grammar(format!("llama.cpp cannot build it: {e}"));
+    let failed =
+        |e: &dyn std::fmt::Display| EngineError::Grammar(format!("llama.cpp cannot build it: {e}"));
     if !format.lazy {
         return LlamaSampler::grammar(&model.model, &format.grammar, "root")
             .map(Some)
@@ -189,7 +213,9 @@ fn grammar(model: &LoadedModel, format: &ReplyFormat) -> Result<Option<LlamaSamp
             Trigger::Word(word) => match model.single(word) {
                 Some(t) if format.preserved.contains(word) => tokens.push(LlamaToken(t)),
                 Some(_) => {
-                    return Err(EngineError::Grammar(format!("trigger {word:?} is not among the preserved tokens")));
+                    return Err(EngineError::Grammar(format!(
+                        "trigger {word:?} is not among the preserved tokens"
+                    )));
                 }
                 None => patterns.push(escaped(word)),
             },

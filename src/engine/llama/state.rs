@@ -1,8 +1,9 @@
-//! What is kept of a prompt: the recurrent state at the end of its reusable prefix.
+//! What is kept of a prompt: the recurrent state at the end of its reusable prefix, and, where conversations may
+//! share it, at the end of what comes before the first user's message.
 //!
 //! A Gated-DeltaNet layer's state cannot be cut back, so the only way to return to an earlier position is a copy
 //! taken there. The attention cache can be cut, and is: a restored copy without that cut gives wrong results and no
-//! error (`../shared/ENGINE.md`), so the two always go together here.
+//! error, so the two always go together here.
 
 use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::session::{LlamaStateSeqFlags, SeqState};
@@ -20,11 +21,21 @@ struct Snapshot {
     lineage: Vec<usize>,
 }
 
-/// The last prompt and the snapshot taken in it.
+/// The last prompt and the snapshots taken in it.
 #[derive(Default)]
 pub struct Kept {
     prompt: Vec<Token>,
     snapshot: Option<Snapshot>,
+    shared: Option<Snapshot>,
+}
+
+/// Which of the two snapshots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The end of the prompt's reusable prefix.
+    Reusable,
+    /// The end of what other conversations share.
+    Shared,
 }
 
 /// How much of a prompt is in place already.
@@ -49,14 +60,18 @@ impl Restored {
 
 impl Kept {
     /// Brings `context` to the newest kept position at or below the common prefix with `prompt`, leaving at least
-    /// one token to evaluate; where there is none, to empty. Whatever was kept is given up: the caller takes a new
-    /// snapshot or keeps nothing.
-    pub fn restore(&mut self, context: &mut LlamaContext<'_>, prompt: &[Token]) -> Result<Restored, EngineError> {
+    /// one token to evaluate; where there is none, to empty.
+    pub fn restore(
+        &mut self,
+        context: &mut LlamaContext<'_>,
+        prompt: &[Token],
+    ) -> Result<Restored, EngineError> {
         let common = common_prefix(&self.prompt, prompt);
-        let usable = self
-            .snapshot
-            .as_ref()
-            .filter(|s| s.position <= common && s.position < prompt.len());
+        let usable = [&self.snapshot, &self.shared]
+            .into_iter()
+            .flatten()
+            .filter(|s| s.position <= common && s.position < prompt.len())
+            .max_by_key(|s| s.position);
         let Some(snapshot) = usable else {
             self.clear(context)?;
             return Ok(Restored::nothing(None));
@@ -66,9 +81,9 @@ impl Kept {
             lineage: snapshot.lineage.clone(),
             note: None,
         };
-        context
-            .state_seq_set(&snapshot.state, SEQ)
-            .map_err(|e| EngineError::Snapshot(format!("restoring at token {}: {e}", snapshot.position)))?;
+        context.state_seq_set(&snapshot.state, SEQ).map_err(|e| {
+            EngineError::Snapshot(format!("restoring at token {}: {e}", snapshot.position))
+        })?;
         if !trim(context, restored.position)? {
             self.clear(context)?;
             return Ok(Restored::nothing(Some(format!(
@@ -83,22 +98,32 @@ impl Kept {
     pub fn take(
         &mut self,
         context: &LlamaContext<'_>,
+        place: Place,
         position: usize,
         lineage: &[usize],
     ) -> Result<(), EngineError> {
         let state = context
             .state_seq_get(SEQ, LlamaStateSeqFlags::PARTIAL_ONLY)
             .map_err(|e| EngineError::Snapshot(format!("taking at token {position}: {e}")))?;
-        self.snapshot = Some(Snapshot {
+        let snapshot = Some(Snapshot {
             position,
             state,
             lineage: lineage.to_vec(),
         });
+        match place {
+            Place::Reusable => self.snapshot = snapshot,
+            Place::Shared => self.shared = snapshot,
+        }
         Ok(())
     }
 
-    /// Remembers which prompt the context now holds.
-    pub fn set_prompt(&mut self, prompt: &[Token]) {
+    /// Remembers which prompt the context now holds. A snapshot beyond what the new prompt shares with the old one is
+    /// of the old one, and is given up.
+    pub fn set_prompt(&mut self, prompt: &[Token], taken: bool) {
+        let common = common_prefix(&self.prompt, prompt);
+        if !taken && self.snapshot.as_ref().is_some_and(|s| s.position > common) {
+            self.snapshot = None;
+        }
         self.prompt.clear();
         self.prompt.extend_from_slice(prompt);
     }
@@ -107,10 +132,13 @@ impl Kept {
     pub fn clear(&mut self, context: &mut LlamaContext<'_>) -> Result<(), EngineError> {
         self.prompt.clear();
         self.snapshot = None;
+        self.shared = None;
         if trim(context, 0)? {
             Ok(())
         } else {
-            Err(EngineError::Snapshot("the cache refused to be emptied".to_owned()))
+            Err(EngineError::Snapshot(
+                "the cache refused to be emptied".to_owned(),
+            ))
         }
     }
 }

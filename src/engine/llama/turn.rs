@@ -12,12 +12,12 @@ use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
 
-use super::super::cuts::{self, Boundaries, CutPlan};
+use super::super::cuts::{self, Boundaries, CutPlan, Layout};
 use super::super::{Engine, EngineError, Sink, Token, TurnOutcome, TurnRequest};
 use super::context::ContextSettings;
 use super::model::{LoadError, LoadedModel, explanation};
 use super::sampler::Sampler;
-use super::state::{Kept, Restored};
+use super::state::{Kept, Place, Restored};
 use crate::chat::Vocab;
 use crate::clock::{Clock, Nanos};
 use crate::record::StopReason;
@@ -28,6 +28,7 @@ pub struct LlamaEngine<'m> {
     context: LlamaContext<'m>,
     clock: Arc<dyn Clock>,
     boundaries: Boundaries,
+    keep_shared: bool,
     call_size: usize,
     batch: LlamaBatch<'static>,
     kept: Kept,
@@ -37,7 +38,8 @@ pub struct LlamaEngine<'m> {
 }
 
 impl<'m> LlamaEngine<'m> {
-    /// Creates the context. `clock` is the run's.
+    /// Creates the context. `keep_shared`: also keep the state before the first user's message, for conversations
+    /// that begin alike. `clock` is the run's.
     ///
     /// # Errors
     /// Where llama.cpp refuses the context, or gives another than asked for.
@@ -45,6 +47,7 @@ impl<'m> LlamaEngine<'m> {
         model: &'m LoadedModel,
         settings: &ContextSettings,
         boundaries: Boundaries,
+        keep_shared: bool,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, LoadError> {
         let call_size = settings.call_size();
@@ -53,6 +56,7 @@ impl<'m> LlamaEngine<'m> {
             context: settings.create(model)?,
             clock,
             boundaries,
+            keep_shared,
             call_size,
             batch: LlamaBatch::new(call_size, 1),
             kept: Kept::default(),
@@ -116,13 +120,20 @@ impl<'m> LlamaEngine<'m> {
             self.lineage.push(end);
             out.evaluated = end - start;
             out.cuts.push(end);
-            if plan.snapshot == Some(end) {
-                let begin = self.clock.now();
-                self.kept.take(&self.context, end, &self.lineage)?;
-                out.times.inside += self.clock.now() - begin;
+            for (place, at) in [
+                (Place::Reusable, plan.snapshot),
+                (Place::Shared, plan.shared),
+            ] {
+                if at == Some(end) {
+                    let begin = self.clock.now();
+                    self.kept.take(&self.context, place, end, &self.lineage)?;
+                    out.times.inside += self.clock.now() - begin;
+                }
             }
         }
-        Self::timed(&*self.clock, &mut out.times.inside, || self.context.synchronize());
+        Self::timed(&*self.clock, &mut out.times.inside, || {
+            self.context.synchronize()
+        });
         Ok(request.ended(self.clock.now()))
     }
 
@@ -144,7 +155,8 @@ impl<'m> LlamaEngine<'m> {
             let position = prompt + out.output.len();
             let token = {
                 let context = &self.context;
-                let logits = Self::timed(clock, &mut out.times.inside, || context.get_logits_ith(-1));
+                let logits =
+                    Self::timed(clock, &mut out.times.inside, || context.get_logits_ith(-1));
                 sampler.pick(logits, position - 1, clock)?
             };
             let now = clock.now();
@@ -188,7 +200,8 @@ impl<'m> LlamaEngine<'m> {
             self.forget();
             return Ok(());
         }
-        self.kept.set_prompt(request.prompt);
+        self.kept
+            .set_prompt(request.prompt, plan.snapshot.is_some());
         let mut sampler = self.sampler(request)?;
         let after_prefill = self.clock.now();
         out.times.prefill = after_prefill - begin;
@@ -214,6 +227,17 @@ impl<'m> LlamaEngine<'m> {
             Some(i) => Ok(self.samplers.swap_remove(i)),
             None => Sampler::new(self.model, request.format),
         }
+    }
+
+    fn plan(&self, request: &TurnRequest<'_>, start: usize) -> CutPlan {
+        let layout = Layout {
+            start,
+            prompt: request.prompt.len(),
+            reusable: request.reusable,
+            user_starts: request.user_starts,
+            keep_shared: self.keep_shared,
+        };
+        cuts::plan(self.boundaries, &layout, self.call_size)
     }
 
     fn check_room(&self, request: &TurnRequest<'_>) -> Result<(), EngineError> {
@@ -243,7 +267,11 @@ impl<'m> LlamaEngine<'m> {
 }
 
 impl Engine for LlamaEngine<'_> {
-    fn turn(&mut self, request: &TurnRequest<'_>, sink: &mut Sink<'_>) -> Result<TurnOutcome, EngineError> {
+    fn turn(
+        &mut self,
+        request: &TurnRequest<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<TurnOutcome, EngineError> {
         self.check_room(request)?;
         self.guarded(|engine, out| {
             let begin = engine.clock.now();
@@ -257,14 +285,7 @@ impl Engine for LlamaEngine<'_> {
             out.reused = position;
             out.reuse_note = note;
             engine.lineage = lineage;
-            let plan = cuts::plan(
-                engine.boundaries,
-                position,
-                request.prompt.len(),
-                request.reusable,
-                request.user_starts,
-                engine.call_size,
-            );
+            let plan = engine.plan(request, position);
             engine.run(request, position, &plan, sink, out)
         })
     }
@@ -275,32 +296,38 @@ impl Engine for LlamaEngine<'_> {
         let _ = self.kept.clear(&mut self.context);
     }
 
-    fn repeat(&mut self, request: &TurnRequest<'_>, same_cuts: bool) -> Result<TurnOutcome, EngineError> {
+    fn repeat(
+        &mut self,
+        request: &TurnRequest<'_>,
+        same_cuts: bool,
+    ) -> Result<TurnOutcome, EngineError> {
         self.check_room(request)?;
         let prompt = request.prompt.len();
         let plan = if same_cuts {
-            let tail = cuts::plan(
-                self.boundaries,
-                0,
-                prompt,
-                request.reusable,
-                request.user_starts,
-                self.call_size,
-            );
+            let whole = self.plan(request, 0);
+            let reached = |cut: Option<usize>| cut.filter(|c| self.lineage.contains(c));
             CutPlan {
                 ends: self.lineage.clone(),
-                snapshot: tail.snapshot.filter(|s| self.lineage.contains(s)),
+                snapshot: reached(whole.snapshot),
+                shared: reached(whole.shared),
             }
         } else {
             CutPlan {
                 ends: cuts::split(0, &[prompt], self.call_size),
                 snapshot: None,
+                shared: None,
             }
         };
         let lineage = std::mem::take(&mut self.lineage);
         self.guarded(|engine, out| {
             engine.forget();
-            let result = engine.run(request, 0, &plan, &mut |_, _| ControlFlow::Continue(()), out);
+            let result = engine.run(
+                request,
+                0,
+                &plan,
+                &mut |_, _| ControlFlow::Continue(()),
+                out,
+            );
             if !same_cuts {
                 engine.forget();
                 engine.lineage = lineage;
