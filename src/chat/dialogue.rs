@@ -5,7 +5,7 @@
 //! messages add, at a cost that does not depend on the context. That this holds for a template is checked against
 //! full renders ([`Dialogue::check_whole`]); where it does not, prompts are rendered whole and the run says so.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 
@@ -30,8 +30,8 @@ pub struct Dialogue<'m> {
     incremental: bool,
     opening: String,
     tools: Option<String>,
-    format: Option<Arc<ReplyFormat>>,
-    formats: Vec<(Option<String>, Arc<ReplyFormat>)>,
+    format: Option<Rc<ReplyFormat>>,
+    formats: Vec<(Option<String>, Rc<ReplyFormat>)>,
     opening_text: String,
     generation_ids: Vec<Token>,
     preserved_ids: Vec<Token>,
@@ -108,13 +108,13 @@ impl<'m> Dialogue<'m> {
         &mut self,
         opening: &str,
         tools: Option<&str>,
-    ) -> Result<Arc<ReplyFormat>, ChatError> {
+    ) -> Result<Rc<ReplyFormat>, ChatError> {
         if let Some((_, format)) = self.formats.iter().find(|(t, _)| t.as_deref() == tools) {
-            return Ok(Arc::clone(format));
+            return Ok(Rc::clone(format));
         }
-        let format = Arc::new(self.template.format(opening, tools)?);
+        let format = Rc::new(self.template.format(opening, tools)?);
         self.formats
-            .push((tools.map(str::to_owned), Arc::clone(&format)));
+            .push((tools.map(str::to_owned), Rc::clone(&format)));
         Ok(format)
     }
 
@@ -123,7 +123,7 @@ impl<'m> Dialogue<'m> {
     /// # Panics
     /// If no conversation is open: a caller's mistake.
     #[must_use]
-    pub fn format(&self) -> &Arc<ReplyFormat> {
+    pub fn format(&self) -> &Rc<ReplyFormat> {
         self.format.as_ref().expect("a conversation is open")
     }
 

@@ -8,7 +8,7 @@ pub mod llama;
 pub mod scripted;
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use thiserror::Error;
@@ -31,7 +31,7 @@ pub struct TurnRequest<'a> {
     /// Where in the prompt a user's own message starts; only `--boundaries server` looks at it.
     pub user_starts: &'a [usize],
     /// Grammar and markers of the reply; `None` for free text.
-    pub format: Option<&'a Arc<ReplyFormat>>,
+    pub format: Option<&'a Rc<ReplyFormat>>,
     /// Most tokens to generate; at least 1.
     pub max_new_tokens: usize,
     /// Time on the run's clock after which the turn fails, ns.

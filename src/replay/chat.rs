@@ -1,6 +1,6 @@
 //! Prompts and replies of a conversation, as the replay needs them.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use super::overflow;
 use crate::chat::prefix::common_prefix;
@@ -51,7 +51,7 @@ pub trait Chat {
     fn user_starts(&self) -> Vec<usize>;
 
     /// Grammar and parser of replies.
-    fn format(&self) -> Option<Arc<ReplyFormat>>;
+    fn format(&self) -> Option<Rc<ReplyFormat>>;
 
     /// SHA-256 of the current prompt's bytes, hex; called exactly once per tokenized prompt.
     fn seal(&mut self) -> String;
@@ -197,8 +197,8 @@ impl Chat for LlamaChat<'_> {
         self.dialogue.user_starts()
     }
 
-    fn format(&self) -> Option<Arc<ReplyFormat>> {
-        Some(Arc::clone(self.dialogue.format()))
+    fn format(&self) -> Option<Rc<ReplyFormat>> {
+        Some(Rc::clone(self.dialogue.format()))
     }
 
     fn seal(&mut self) -> String {

@@ -55,7 +55,7 @@ impl Clocked {
 /// What the timed part gave.
 pub enum Outcome {
     /// The engine ran; the reply parsed, or not.
-    Ran(TurnOutcome, String, Result<Reply, ChatError>),
+    Ran(Box<TurnOutcome>, String, Result<Reply, ChatError>),
     /// The engine did not finish.
     Engine(EngineError),
     /// There was no prompt.
@@ -105,7 +105,7 @@ impl Issue<'_> {
                 at.ended = clock.now();
                 at.inside += at.ended - begin;
                 at.phases.parse = at.ended - before_parse;
-                Outcome::Ran(outcome, text, reply)
+                Outcome::Ran(Box::new(outcome), text, reply)
             }
             Err(e) => {
                 at.ended = before_parse;
@@ -172,7 +172,7 @@ impl Issue<'_> {
                 row.reason = Some(e.to_string());
             }
             Outcome::Ran(outcome, text, reply) => {
-                self.fill(&mut row, chat, outcome, text, reply, at)
+                self.fill(&mut row, chat, *outcome, text, reply, at)
             }
         }
         row

@@ -1,6 +1,6 @@
 //! The replay on a scripted engine and a manual clock: every figure below is computed by hand.
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use super::*;
 use crate::chat::{ChatError, Reply, ReplyFormat, Token};
@@ -69,7 +69,7 @@ impl Chat for TableChat {
         Vec::new()
     }
 
-    fn format(&self) -> Option<Arc<ReplyFormat>> {
+    fn format(&self) -> Option<Rc<ReplyFormat>> {
         None
     }
 

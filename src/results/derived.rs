@@ -42,12 +42,8 @@ impl Derived {
     /// official checker's, which a run of part of the data set cannot pass.)
     #[must_use]
     pub fn gates_pass(&self) -> bool {
-        let gates = self
-            .verdict
-            .checks
-            .iter()
-            .filter(|c| c.name == "valid" || c.name == "osl_window");
-        gates.fold(true, |all, c| all && c.passed)
+        let gate = |c: &&Check| c.name == "valid" || c.name == "osl_window";
+        self.verdict.checks.iter().filter(gate).all(|c| c.passed)
     }
 }
 

@@ -5,7 +5,7 @@
 //! vocabulary would give, at a fraction of the cost. A generated reasoning block suspends a lazy grammar until it
 //! ends (llama.cpp `common_sampler`, b11434).
 
-use std::sync::Arc;
+use std::rc::Rc;
 
 use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
@@ -24,7 +24,7 @@ const PROBES: usize = 64;
 
 /// Chooses tokens for one reply format; reusable for any number of turns.
 pub struct Sampler {
-    format: Option<Arc<ReplyFormat>>,
+    format: Option<Rc<ReplyFormat>>,
     /// The grammar as it is before the first token; cloned per turn, which spares parsing it again.
     pristine: Option<LlamaSampler>,
     grammar: Option<LlamaSampler>,
@@ -39,10 +39,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// Builds the grammar of `format`; without one, plain greedy choice.
-    pub fn new(
-        model: &LoadedModel,
-        format: Option<&Arc<ReplyFormat>>,
-    ) -> Result<Self, EngineError> {
+    pub fn new(model: &LoadedModel, format: Option<&Rc<ReplyFormat>>) -> Result<Self, EngineError> {
         let mut sampler = Self {
             format: format.cloned(),
             pristine: None,
@@ -67,10 +64,10 @@ impl Sampler {
     }
 
     /// Whether this sampler serves `format`.
-    pub fn serves(&self, format: Option<&Arc<ReplyFormat>>) -> bool {
+    pub fn serves(&self, format: Option<&Rc<ReplyFormat>>) -> bool {
         match (&self.format, format) {
             (None, None) => true,
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (Some(a), Some(b)) => Rc::ptr_eq(a, b),
             _ => false,
         }
     }
