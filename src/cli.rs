@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use serde::{Deserialize, Serialize};
 
 use crate::accuracy::OslWindow;
@@ -45,6 +46,12 @@ pub enum Command {
     Report(ReportArgs),
     /// Score BFCL v4 outputs from anywhere as the reference does, and apply the accuracy gates.
     Score(ScoreArgs),
+    /// Say what this machine has, what `run` would use of it, and what is missing, with the command that brings it.
+    Doctor(DoctorArgs),
+    /// Print the completions for a shell.
+    Completions(CompletionsArgs),
+    /// Print a manual page (roff).
+    Man(ManArgs),
 }
 
 /// Which rules a run is held to.
@@ -255,6 +262,10 @@ pub struct InspectArgs {
     /// Model file (GGUF; of a split model the first part).
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Check that the file's vocabulary cuts a fixed probe text into the same tokens as this tokenizer.json. A
+    /// difference is exit 1.
+    #[arg(long, value_name = "FILE")]
+    pub tokenizer: Option<PathBuf>,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
@@ -340,4 +351,31 @@ pub struct ReportArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
+}
+
+/// Options of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Model file that `run` is to be given: adds its memory plan, and checks its header.
+    #[arg(short, long, value_name = "FILE")]
+    pub model: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell to complete in.
+    #[arg(value_enum)]
+    pub shell: Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Verb whose page to print; the program's own if not given.
+    #[arg(value_name = "VERB")]
+    pub verb: Option<String>,
 }

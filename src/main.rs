@@ -14,6 +14,9 @@ fn main() -> ExitCode {
         Command::Synth(args) => commands::synth::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Score(args) => commands::score::run(&args),
+        Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Completions(args) => commands::complete::completions(&args),
+        Command::Man(args) => commands::complete::man(&args),
     };
     match result {
         Ok(exit) => exit.into(),

@@ -5,6 +5,7 @@ mod page;
 mod report;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use anyhow::anyhow;
 
@@ -18,6 +19,7 @@ use crate::output::render_page;
 
 pub use data::Inspection;
 pub use report::{InspectError, report};
+pub use tokens::{Difference, TokenizerCheck};
 
 /// Runs the command. The report is printed even where it ends in exit 2, so that one sees what else is in the file.
 ///
@@ -28,11 +30,21 @@ pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
         available_bytes: host_memory_available(),
         repack: Repack::of_this_program(),
     };
-    let inspection = report(&args.file, &devices(), host).bad_input()?;
+    let mut inspection = report(&args.file, &devices(), host).bad_input()?;
+    if let Some(tokenizer) = &args.tokenizer
+        && inspection.problems.is_empty()
+    {
+        inspection.tokenizer = Some(tokens::check(&args.file, tokenizer)?);
+    }
     let document = page::document(&inspection);
     print::stdout(&render_page(args.format.format, &document, &inspection).run_failed()?)?;
     if inspection.problems.is_empty() {
-        return Ok(Exit::Pass);
+        let differs = inspection.tokenizer.is_some_and(|check| !check.equal);
+        return Ok(if differs {
+            Exit::GateFailed
+        } else {
+            Exit::Pass
+        });
     }
     let problems = inspection.problems.join("; ");
     Err(anyhow!("{}: {problems}", args.file.display())).bad_input()

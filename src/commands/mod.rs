@@ -1,5 +1,7 @@
 //! One file per verb: wiring only.
 
+pub mod complete;
+pub mod doctor;
 pub mod inspect;
 pub mod prompts;
 pub mod report;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::tokens::TokenizerCheck;
 use crate::machine::Known;
 use crate::machine::memory::MemoryPlan;
 
@@ -34,6 +35,9 @@ pub struct Inspection {
     pub mtp: MtpFacts,
     /// What it takes with the benchmark's settings, on this machine.
     pub memory: Known<MemoryPlan>,
+    /// Whether its vocabulary tokenizes like the `tokenizer.json` that was given; null where none was, or where the
+    /// model has problems.
+    pub tokenizer: Option<TokenizerCheck>,
     /// What makes it unusable.
     pub problems: Vec<String>,
     /// What one should know.

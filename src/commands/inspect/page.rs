@@ -1,6 +1,7 @@
 //! The report for people.
 
 use super::data::{CensusLine, EndToken, Inspection};
+use super::tokens::{Difference, TokenizerCheck};
 use crate::machine::Known;
 use crate::output::{Align, Block, Column, Document, Table, count, decimal, percent};
 
@@ -29,6 +30,9 @@ pub(super) fn document(inspection: &Inspection) -> Document {
         vec![Block::Lines(vec![line]), Block::Table(plan.table())]
     });
     page.section(heading, plan.unwrap_or_default());
+    if let Some(check) = &inspection.tokenizer {
+        page.section("Tokenizer", vec![Block::Lines(tokenizer(check))]);
+    }
     for (heading, lines) in [
         ("Problems", &inspection.problems),
         ("Notes", &inspection.notes),
@@ -169,6 +173,43 @@ fn chat(inspection: &Inspection) -> Vec<(String, String)> {
     };
     pairs.push(pair("end token", end(&inspection.end_token)));
     pairs
+}
+
+fn tokenizer(check: &TokenizerCheck) -> Vec<String> {
+    let texts = format!(
+        "{} probe texts, {} tokens",
+        check.probes,
+        number(check.tokens as u64)
+    );
+    if check.equal {
+        return vec![format!("[PASS] tokenizes like {}: {texts}", check.file)];
+    }
+    let differ = check.differences.len();
+    let mut lines = vec![format!(
+        "[FAIL] does not tokenize like {}: differs in {differ} of {texts}; the model was converted with another \
+         pre-tokenizer, or the tokenizer.json is another model's",
+        check.file
+    )];
+    lines.extend(check.differences.iter().map(difference));
+    lines
+}
+
+fn difference(d: &Difference) -> String {
+    let id = |id: Option<i32>| id.map_or_else(|| "the end".to_owned(), |id| id.to_string());
+    let text = d
+        .gguf_text
+        .as_ref()
+        .map_or_else(String::new, |t| format!(" {t:?}"));
+    // The last characters say where; the whole text may be long.
+    let tail = d.after.chars().count().saturating_sub(20);
+    let after: String = d.after.chars().skip(tail).collect();
+    format!(
+        "{}: token {} after {after:?} is {}{text} in the GGUF, {} in the tokenizer.json",
+        d.probe,
+        d.index,
+        id(d.gguf),
+        id(d.tokenizer)
+    )
 }
 
 fn pair(name: &str, value: String) -> (String, String) {

@@ -71,6 +71,7 @@ fn inspect(model: &Gguf, devices: &[Device], host: Host) -> Result<Inspection, M
         end_token: end_token(model, vocabulary.as_ref().ok())?,
         mtp: mtp_facts(&Mtp::of(model, &facts)),
         memory: memory(model, &facts, devices, host),
+        tokenizer: None,
         problems: vocabulary.err().iter().map(ToString::to_string).collect(),
         notes: Vec::new(),
     };

@@ -1,0 +1,224 @@
+//! What is there, what one should know, and what is missing.
+
+use serde::Serialize;
+
+use super::data::{Item, Presence};
+use super::diagnosis::Diagnosis;
+use crate::commands::inspect::Inspection;
+use crate::machine::Known;
+use crate::machine::memory::MemoryPlan;
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What.
+    pub name: &'static str,
+    /// How it stands.
+    pub standing: Standing,
+    /// What was found.
+    pub detail: String,
+    /// The command that brings or mends it.
+    pub command: Option<String>,
+}
+
+/// How something stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Good.
+    Ok,
+    /// `run` works without it, or slower.
+    Note,
+    /// `run` needs it.
+    Missing,
+}
+
+impl Standing {
+    /// As it stands before a line.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Ok => "[OK]",
+            Self::Note => "[NOTE]",
+            Self::Missing => "[MISSING]",
+        }
+    }
+}
+
+impl Finding {
+    fn new(name: &'static str, standing: Standing, detail: impl Into<String>) -> Self {
+        Self {
+            name,
+            standing,
+            detail: detail.into(),
+            command: None,
+        }
+    }
+
+    fn command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
+}
+
+/// Everything that was looked at, in the order in which one mends it.
+pub(super) fn of(diagnosis: &Diagnosis) -> Vec<Finding> {
+    let mut findings = vec![build(diagnosis), devices(diagnosis), threads(diagnosis)];
+    findings.extend(governor(diagnosis));
+    findings.push(replay(&diagnosis.data.replay));
+    findings.push(bfcl(&diagnosis.data.bfcl));
+    match &diagnosis.model {
+        None => findings.push(no_model()),
+        Some(inspection) => findings.extend([model(inspection), memory(inspection)]),
+    }
+    findings
+}
+
+fn build(diagnosis: &Diagnosis) -> Finding {
+    let software = &diagnosis.machine.software;
+    let text = format!(
+        "edge-agentic {}, llama.cpp {}",
+        software.edge_agentic, software.llama_cpp
+    );
+    if diagnosis.build.optimized {
+        return Finding::new("build", Standing::Ok, text);
+    }
+    Finding::new(
+        "build",
+        Standing::Note,
+        format!("{text}: a debug build, whose figures mean nothing"),
+    )
+    .command("cargo build --release --locked")
+}
+
+fn devices(diagnosis: &Diagnosis) -> Finding {
+    const NAME: &str = "devices";
+    let all = &diagnosis.machine.devices;
+    let chosen = &diagnosis.run.devices;
+    if !chosen.is_empty() {
+        return Finding::new(
+            NAME,
+            Standing::Ok,
+            format!("layers go to {}", chosen.join(", ")),
+        );
+    }
+    if all.is_empty() {
+        let text = "llama.cpp sees no device, not even the processor: its backends are not beside the program";
+        return Finding::new(NAME, Standing::Missing, text)
+            .command("cargo build --release --locked");
+    }
+    let features = &diagnosis.build.features;
+    if features.is_empty() {
+        let text = "the processor alone; built without cuda, metal, vulkan and rocm";
+        return Finding::new(NAME, Standing::Note, text)
+            .command("cargo build --release --locked --features cuda");
+    }
+    let text = format!(
+        "built with {}, but llama.cpp sees no device that takes layers: is its driver there, and the device given to \
+         this container?",
+        features.join(", ")
+    );
+    let finding = Finding::new(NAME, Standing::Note, text);
+    match features.contains(&"cuda") {
+        true => finding.command("nvidia-smi"),
+        false => finding,
+    }
+}
+
+/// `run` counts physical cores; an affinity mask or a quota may leave fewer.
+fn threads(diagnosis: &Diagnosis) -> Finding {
+    const NAME: &str = "threads";
+    let threads = diagnosis.run.threads;
+    let cpu = &diagnosis.machine.cpu;
+    if cpu.physical_cores.get().is_none() {
+        let text = "the number of physical cores is unknown; run would use 1";
+        return Finding::new(NAME, Standing::Note, text).command("edge-agentic run --threads N …");
+    }
+    match cpu.available_cores.get() {
+        Some(&allowed) if allowed < threads => {
+            let text = format!("{threads} physical cores, but this process may use {allowed}");
+            Finding::new(NAME, Standing::Note, text)
+                .command(format!("edge-agentic run --threads {allowed} …"))
+        }
+        _ => Finding::new(
+            NAME,
+            Standing::Ok,
+            format!("{threads}, one per physical core"),
+        ),
+    }
+}
+
+/// Nothing where it is unknown: most machines without a governor are virtual.
+fn governor(diagnosis: &Diagnosis) -> Option<Finding> {
+    const NAME: &str = "frequency governor";
+    let governor = diagnosis.power.governor.get()?;
+    Some(match diagnosis.power.saves() {
+        false => Finding::new(NAME, Standing::Ok, governor.as_str()),
+        true => Finding::new(
+            NAME,
+            Standing::Note,
+            format!("{governor}: turns may start slow"),
+        )
+        .command("cpupower frequency-set -g performance"),
+    })
+}
+
+fn replay(item: &Item) -> Finding {
+    match item.state {
+        Presence::Right => Finding::new("replay data set", Standing::Ok, item.detail.as_str()),
+        Presence::Absent | Presence::Wrong => {
+            Finding::new("replay data set", Standing::Missing, item.detail.as_str())
+                .command("scripts/fetch-data --replay")
+        }
+    }
+}
+
+/// Only `score` needs it.
+fn bfcl(item: &Item) -> Finding {
+    match item.state {
+        Presence::Right => Finding::new("BFCL data", Standing::Ok, item.detail.as_str()),
+        Presence::Absent | Presence::Wrong => {
+            let text = format!("{} (score needs them)", item.detail);
+            Finding::new("BFCL data", Standing::Note, text).command("scripts/fetch-data --bfcl")
+        }
+    }
+}
+
+fn no_model() -> Finding {
+    let text =
+        "none given, so no memory plan; --model FILE adds it. Without weights, a synthetic model:";
+    Finding::new("model", Standing::Note, text)
+        .command("edge-agentic synth --shape tiny --out tiny.gguf")
+}
+
+fn model(inspection: &Inspection) -> Finding {
+    const NAME: &str = "model";
+    let path = inspection.path.display();
+    let inspect = format!("edge-agentic inspect {path}");
+    if !inspection.problems.is_empty() {
+        let text = format!("{path}: {}", inspection.problems.join("; "));
+        return Finding::new(NAME, Standing::Missing, text).command(inspect);
+    }
+    let architecture = &inspection.model.architecture;
+    if !inspection.model.supported {
+        let text = format!("{path}: {architecture}, which only --profile none runs");
+        return Finding::new(NAME, Standing::Note, text)
+            .command(format!("edge-agentic run --profile none --model {path} …"));
+    }
+    Finding::new(NAME, Standing::Ok, format!("{path}: {architecture}"))
+}
+
+fn memory(inspection: &Inspection) -> Finding {
+    const NAME: &str = "memory";
+    let plan: &Known<MemoryPlan> = &inspection.memory;
+    let Some(plan) = plan.get() else {
+        let reason = plan.reason().unwrap_or("unknown");
+        return Finding::new(NAME, Standing::Note, format!("no plan: {reason}"));
+    };
+    let warnings = plan.warnings();
+    match plan.refusal() {
+        Some(refusal) => Finding::new(NAME, Standing::Missing, refusal),
+        None if warnings.is_empty() => Finding::new(NAME, Standing::Ok, "the model fits"),
+        None => Finding::new(NAME, Standing::Note, warnings.join("; ")),
+    }
+}

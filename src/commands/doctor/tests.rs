@@ -1,0 +1,205 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::build::BuildFacts;
+use super::data::{DataFacts, Item, Presence, REPLAY};
+use super::diagnosis::{Diagnosis, RunChoice};
+use super::findings::{Finding, Standing};
+use super::page;
+use super::power::{Power, governor};
+use crate::machine::memory::Repack;
+use crate::machine::{Device, Known, Machine, Software, describe};
+use crate::output::{Format, render_page};
+use crate::plan::locked;
+
+/// A machine with two cores and these devices, everything else as here.
+fn machine(devices: Vec<Device>) -> Machine {
+    let software = Software::this_program("b1", "llama-cpp-2 0");
+    let mut machine = describe(Path::new("."), devices, software);
+    machine.cpu.physical_cores = Known::new(2);
+    machine.cpu.available_cores = Known::new(2);
+    machine
+}
+
+fn processor() -> Device {
+    Device::new("CPU", "a processor", "CPU", "cpu", 1 << 30, 1 << 29)
+}
+
+fn build(features: &[&'static str]) -> BuildFacts {
+    BuildFacts {
+        features: features.to_vec(),
+        optimized: true,
+        repack: Repack::None,
+    }
+}
+
+fn power(governor: Option<&str>) -> Power {
+    Power {
+        governor: Known::or_reason(governor.map(str::to_owned), "no such file"),
+    }
+}
+
+fn data(replay: Presence, bfcl: Presence) -> DataFacts {
+    let item = |state| Item {
+        state,
+        detail: "looked".to_owned(),
+    };
+    DataFacts {
+        directory: Known::new(PathBuf::from("data")),
+        replay: item(replay),
+        bfcl: item(bfcl),
+    }
+}
+
+fn everything() -> DataFacts {
+    data(Presence::Right, Presence::Right)
+}
+
+fn diagnose(build: BuildFacts, machine: Machine, data: DataFacts) -> Diagnosis {
+    Diagnosis::new(build, machine, power(None), data, None)
+}
+
+#[track_caller]
+fn finding<'a>(diagnosis: &'a Diagnosis, name: &str) -> &'a Finding {
+    let found = diagnosis.findings.iter().find(|f| f.name == name);
+    found.unwrap_or_else(|| panic!("no {name} in {:?}", diagnosis.findings))
+}
+
+#[test]
+fn a_machine_with_the_data_is_ready_and_shown_in_all_formats() {
+    let diagnosis = diagnose(build(&[]), machine(vec![processor()]), everything());
+    assert!(diagnosis.ready, "{:?}", diagnosis.findings);
+    let document = page::document(&diagnosis);
+    for format in Format::ALL {
+        let text = render_page(format, &document, &diagnosis).expect("a rendering");
+        for part in ["a processor", "32", "replay data set", "synth --shape tiny"] {
+            assert!(text.contains(part), "{format}: no {part:?} in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn run_uses_the_locked_context_and_one_thread_per_physical_core() {
+    let choice = RunChoice::on(&machine(vec![processor()]));
+    assert_eq!((choice.threads, choice.ctx_size), (2, locked::CTX_SIZE));
+    assert!(choice.devices.is_empty());
+}
+
+#[test]
+fn only_what_run_needs_makes_a_machine_unready() {
+    let at = |replay, bfcl| diagnose(build(&[]), machine(vec![processor()]), data(replay, bfcl));
+    let without = at(Presence::Absent, Presence::Right);
+    assert!(!without.ready);
+    let replay = finding(&without, "replay data set");
+    assert_eq!(replay.standing, Standing::Missing);
+    assert_eq!(
+        replay.command.as_deref(),
+        Some("scripts/fetch-data --replay")
+    );
+    assert!(!at(Presence::Wrong, Presence::Right).ready);
+
+    let unscored = at(Presence::Right, Presence::Absent);
+    assert!(unscored.ready);
+    let bfcl = finding(&unscored, "BFCL data");
+    assert_eq!(bfcl.standing, Standing::Note);
+    assert_eq!(bfcl.command.as_deref(), Some("scripts/fetch-data --bfcl"));
+}
+
+#[test]
+fn devices_are_judged_with_the_build() {
+    let gpu = Device::new("CUDA0", "a card", "CUDA", "gpu", 1 << 30, 1 << 29);
+    let standing = |features: &[&'static str], devices: Vec<Device>| {
+        let diagnosis = diagnose(build(features), machine(devices), everything());
+        let found = finding(&diagnosis, "devices");
+        (found.standing, found.detail.clone())
+    };
+    let (ok, text) = standing(&["cuda"], vec![processor(), gpu]);
+    assert_eq!((ok, text.as_str()), (Standing::Ok, "layers go to CUDA0"));
+    let (note, text) = standing(&["cuda"], vec![processor()]);
+    assert!(
+        note == Standing::Note && text.contains("built with cuda"),
+        "{text}"
+    );
+    let (note, text) = standing(&[], vec![processor()]);
+    assert!(
+        note == Standing::Note && text.contains("built without cuda"),
+        "{text}"
+    );
+    assert_eq!(standing(&["dynamic-backends"], vec![]).0, Standing::Missing);
+}
+
+#[test]
+fn fewer_cores_than_the_machine_has_are_said() {
+    let mut two_of_eight = machine(vec![processor()]);
+    two_of_eight.cpu.physical_cores = Known::new(8);
+    let diagnosis = diagnose(build(&[]), two_of_eight, everything());
+    let threads = finding(&diagnosis, "threads");
+    assert_eq!(threads.standing, Standing::Note);
+    let command = threads.command.as_deref().expect("a remedy");
+    assert!(command.contains("--threads 2"), "{command}");
+}
+
+#[test]
+fn a_saving_governor_is_said_and_an_unknown_one_has_a_reason() {
+    let with = |governor| {
+        let machine = machine(vec![processor()]);
+        Diagnosis::new(build(&[]), machine, power(governor), everything(), None)
+    };
+    let standing = |name| finding(&with(Some(name)), "frequency governor").standing;
+    assert_eq!(standing("performance"), Standing::Ok);
+    assert_eq!(standing("powersave"), Standing::Note);
+    assert!(
+        with(None)
+            .findings
+            .iter()
+            .all(|f| f.name != "frequency governor")
+    );
+
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("scaling_governor");
+    assert!(governor(&file).reason().is_some());
+    fs::write(&file, "schedutil\n").expect("written");
+    if cfg!(target_os = "linux") {
+        assert_eq!(governor(&file).get().map(String::as_str), Some("schedutil"));
+    }
+}
+
+#[test]
+fn data_is_recognised_by_its_bytes() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let look = || DataFacts::of(Some(dir.path().to_owned()));
+    let empty = look();
+    assert_eq!(
+        (empty.replay.state, empty.bfcl.state),
+        (Presence::Absent, Presence::Absent)
+    );
+    assert!(
+        empty.bfcl.detail.starts_with("0 of 23 files"),
+        "{}",
+        empty.bfcl.detail
+    );
+
+    fs::write(dir.path().join(REPLAY), "abc").expect("written");
+    let other = look().replay;
+    assert_eq!(other.state, Presence::Wrong);
+    assert!(
+        other.detail.contains("found sha256 ba7816bf"),
+        "{}",
+        other.detail
+    );
+
+    let nowhere = DataFacts::of(None);
+    assert!(
+        nowhere
+            .directory
+            .reason()
+            .is_some_and(|r| r.contains("EDGE_AGENTIC_DATA"))
+    );
+
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    if !shared.join(REPLAY).is_file() {
+        println!("skipped: ../shared/data/{REPLAY} is not there");
+        return;
+    }
+    assert_eq!(DataFacts::of(Some(shared)).replay.state, Presence::Right);
+}
