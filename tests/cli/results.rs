@@ -22,10 +22,21 @@ fn run_with(options: &[&str]) -> Results {
 #[test]
 fn a_run_writes_its_plan_machine_turns_and_summary_and_nothing_else() {
     let run = sample_run();
-    assert_eq!(
-        run.files,
-        ["machine.json", "plan.json", "summary.json", "turns.jsonl"]
-    );
+    let top: Vec<_> = run
+        .files
+        .keys()
+        .filter(|name| !name.contains('/'))
+        .collect();
+    let expected = [
+        "endpoints",
+        "machine.json",
+        "plan.json",
+        "report.md",
+        "summary.json",
+        "turns.jsonl",
+        "verdict.json",
+    ];
+    assert_eq!(top, expected);
     assert_eq!(run.results.plan.program.load_generator, "edge-agentic run");
     assert_eq!(run.results.plan.engine.context.threads, 1);
     assert_eq!(run.results.plan.model.files[0].sha256.len(), 64);
@@ -145,27 +156,21 @@ fn a_second_run_answers_the_same() {
 }
 
 #[test]
-fn the_summary_is_rebuilt_from_the_rows() {
-    let dir = scratch();
-    let out = dir.path().join("out");
-    run_sample(tiny(), &out).args(["--turns", "2"]).ends(0);
-    let Results {
-        plan,
-        summary,
-        turns,
-        ..
-    } = Results::read(&out);
-    let facts = edge_agentic::metrics::RunFacts {
-        conversations: plan.selection(),
-        deviations: plan.deviations.clone(),
-        finished: true,
-        context_tokens: plan.engine.context.ctx_size as usize,
-        ..Default::default()
-    };
-    assert_eq!(
-        Summary::compute(&turns.records, &facts).expect("adds up"),
-        summary
-    );
+fn t4_07_every_json_file_is_strict() {
+    let mut seen = 0;
+    for (name, bytes) in &sample_run().files {
+        let Some(bytes) = bytes else { continue };
+        let documents: Vec<&[u8]> = match name.rsplit('.').next() {
+            Some("json") => vec![bytes],
+            Some("jsonl") => bytes.split_inclusive(|b| *b == b'\n').collect(),
+            _ => continue,
+        };
+        for document in documents {
+            serde_json::from_slice::<Value>(document).unwrap_or_else(|e| panic!("{name}: {e}"));
+            seen += 1;
+        }
+    }
+    assert!(seen > 4 + TURNS, "{seen} documents");
 }
 
 #[test]
@@ -290,14 +295,9 @@ fn t4_07_a_run_whose_rows_all_failed_still_has_a_strict_summary() {
         (summary.latency_ns.count, summary.latency_ns.mean),
         (0, None)
     );
-    assert_eq!(
-        (
-            summary.tokens_per_second.overall,
-            summary.valid,
-            summary.complete
-        ),
-        (None, false, true)
-    );
+    let rates = summary.tokens_per_second;
+    assert_eq!((rates.prefill, rates.decode), (None, None));
+    assert!(summary.complete && !summary.valid);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Result files, read back with the library's own types: a field that these do not know is an error.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -10,6 +11,7 @@ use edge_agentic::record::{ReadBack, TurnRecord, read_records};
 use serde::de::DeserializeOwned;
 
 use super::model::tiny;
+use super::tree::tree;
 use super::{Ended, Ends, run_sample, scratch};
 
 /// The results of a run.
@@ -45,8 +47,8 @@ pub fn json<T: DeserializeOwned>(path: &Path) -> T {
 pub struct SampleRun {
     pub ended: Ended,
     pub results: Results,
-    /// Names of the result files, sorted.
-    pub files: Vec<String>,
+    /// The result files and directories, by name within the results.
+    pub files: BTreeMap<String, Option<Vec<u8>>>,
 }
 
 pub fn sample_run() -> &'static SampleRun {
@@ -55,16 +57,11 @@ pub fn sample_run() -> &'static SampleRun {
         let dir = scratch();
         let out = dir.path().join("out");
         let ended = run_sample(tiny(), &out).ends(0);
-        let mut files: Vec<String> = std::fs::read_dir(&out)
-            .expect("the results")
-            .map(|e| {
-                e.expect("an entry")
-                    .file_name()
-                    .to_string_lossy()
-                    .into_owned()
-            })
+        let prefix = format!("{}/", out.display());
+        let files = tree(&out)
+            .into_iter()
+            .map(|(name, bytes)| (name[prefix.len()..].to_owned(), bytes))
             .collect();
-        files.sort();
         SampleRun {
             ended,
             results: Results::read(&out),
