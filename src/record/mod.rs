@@ -34,9 +34,6 @@ pub struct TurnRecord {
     pub conversation_id: String,
     /// The client row's number in the data set: 1, 3, 5, …
     pub turn: u32,
-    /// Which start of the run this row belongs to: 0, and one more for each
-    /// `--resume`. The run's clock starts again with each.
-    pub attempt: u32,
     /// How the turn ended.
     pub state: TurnState,
     /// Why, in words, when `state` alone does not say it (failures, skips).
@@ -102,6 +99,9 @@ pub struct TurnRecord {
     pub dropped_messages: usize,
     /// The outcome of `--self-check`, for the turns it repeated.
     pub self_check: Option<SelfCheck>,
+    /// Which start of the run this row belongs to: 0, and one more for each
+    /// `--resume`. The run's clock starts again with each.
+    pub attempt: u32,
 }
 
 impl TurnRecord {
@@ -116,7 +116,6 @@ impl TurnRecord {
             schema: SCHEMA,
             conversation_id: conversation_id.into(),
             turn,
-            attempt: 0,
             state,
             reason: None,
             prompt_sha256: None,
@@ -146,6 +145,7 @@ impl TurnRecord {
             dropped_tokens: 0,
             dropped_messages: 0,
             self_check: None,
+            attempt: 0,
         }
     }
 

@@ -158,11 +158,11 @@ impl Replay<'_> {
                 {
                     return Ok(Ending::TimeCap);
                 }
-                self.observer.started(&conversation.id, turn);
                 self.wait(conversation, index);
                 if self.interrupt.requested() {
                     return Ok(Ending::Interrupted);
                 }
+                self.observer.started(&conversation.id, turn);
                 let mut record = self.turn(conversation, index);
                 if record.stop_reason == Some(StopReason::Interrupted) {
                     return Ok(Ending::Interrupted);
