@@ -7,7 +7,10 @@ fn main() {
     println!("cargo:rerun-if-changed=src/chat/shim.cpp");
     let build = llama_build_dir();
     let source = llama_source_dir(&build);
-    println!("cargo:rustc-env=EDGE_AGENTIC_LLAMA_BUILD={}", build_number(&source));
+    println!(
+        "cargo:rustc-env=EDGE_AGENTIC_LLAMA_BUILD={}",
+        build_number(&source)
+    );
     cc::Build::new()
         .cpp(true)
         .std("c++17")
@@ -33,8 +36,12 @@ fn llama_build_dir() -> PathBuf {
 
 fn llama_source_dir(build: &Path) -> PathBuf {
     let cache = build.join("CMakeCache.txt");
-    let text = fs::read_to_string(&cache)
-        .unwrap_or_else(|e| panic!("{}: {e} (llama-cpp-sys-2 has not built llama.cpp)", cache.display()));
+    let text = fs::read_to_string(&cache).unwrap_or_else(|e| {
+        panic!(
+            "{}: {e} (llama-cpp-sys-2 has not built llama.cpp)",
+            cache.display()
+        )
+    });
     text.lines()
         .find_map(|l| l.strip_prefix("CMAKE_HOME_DIRECTORY:INTERNAL="))
         .map(PathBuf::from)
@@ -48,7 +55,8 @@ fn build_number(source: &Path) -> &'static str {
         .parent()
         .map(|p| p.join("Cargo.toml"))
         .expect("llama.cpp lies inside the llama-cpp-sys-2 package");
-    let text = fs::read_to_string(&manifest).unwrap_or_else(|e| panic!("{}: {e}", manifest.display()));
+    let text =
+        fs::read_to_string(&manifest).unwrap_or_else(|e| panic!("{}: {e}", manifest.display()));
     let version = text
         .lines()
         .find_map(|l| l.strip_prefix("version = "))
