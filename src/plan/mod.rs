@@ -1,21 +1,26 @@
 //! The plan of a run: the command line, validated, resolved and complete. Nothing reads flags after it, and it is
 //! written whole into every result.
 
+mod error;
+mod select;
+mod settings;
+
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
-use thiserror::Error;
+use serde_json::{Value, json};
 
 use crate::accuracy::OslWindow;
 use crate::cli::{Overflow, Profile, RunArgs};
 use crate::clock::Nanos;
-use crate::conversation::variant::{self, SaltError};
 use crate::conversation::{Dataset, SAMPLE_NAME};
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{ContextSettings, LLAMA_BUILD, LLAMA_CRATES};
 use crate::machine::identity::FileIdentity;
 use crate::metrics::{ConversationFacts, Deviation};
+use select::select;
+
+pub use error::PlanError;
 
 /// The locked settings of MLPerf Inference v6.1, Edge, agentic (`../shared/RULES.md`, "Fixed").
 pub mod locked {
@@ -161,59 +166,6 @@ pub struct EnginePlan {
     pub devices: Vec<String>,
 }
 
-/// Why a command line is no plan.
-#[derive(Debug, Error)]
-pub enum PlanError {
-    /// A duration that is none.
-    #[error("{flag} {found}: expected a number of seconds above 0")]
-    Duration {
-        /// The flag.
-        flag: &'static str,
-        /// What was given.
-        found: f64,
-    },
-    /// A conversation that the data set does not have.
-    #[error("--conversations {asked:?}: the data set has no such conversation; it has {}", known.join(", "))]
-    Conversation {
-        /// What was given.
-        asked: String,
-        /// Ids there are.
-        known: Vec<String>,
-    },
-    /// A number of conversations that the data set does not have.
-    #[error(
-        "--conversations {asked}: expected 1 to {known}, the number of conversations in the data set"
-    )]
-    ConversationCount {
-        /// What was given.
-        asked: usize,
-        /// Conversations there are.
-        known: usize,
-    },
-    /// A model that the locked profile does not allow.
-    #[error(
-        "the model's architecture is {found:?}, and profile mlperf-v6.1-edge expects {expected:?}; use --profile none \
-         to run it all the same, as a deviation"
-    )]
-    Architecture {
-        /// `general.architecture`.
-        found: String,
-        /// The benchmark's.
-        expected: &'static str,
-    },
-    /// A conversation that cannot be salted.
-    #[error("--salt: {0}")]
-    Salt(#[from] SaltError),
-    /// A micro-batch larger than the batch.
-    #[error("--ubatch-size {ubatch} is larger than --batch-size {batch}")]
-    Batch {
-        /// Micro-batch.
-        ubatch: u32,
-        /// Batch.
-        batch: u32,
-    },
-}
-
 impl Plan {
     /// Validates and resolves `args`. `threads` is used where none are given; `tokenizer` is the file that `args`
     /// name.
@@ -344,52 +296,6 @@ impl Plan {
             })
             .collect()
     }
-
-    /// The settings block of reports, by name.
-    #[must_use]
-    pub fn settings(&self) -> Map<String, Value> {
-        let context = &self.engine.context;
-        let file = self.model.files.first();
-        let rows = [
-            ("load generator", json!(self.program.load_generator)),
-            ("version", json!(self.program.version)),
-            ("llama.cpp", json!(self.program.llama_cpp)),
-            ("profile", json!(self.profile)),
-            ("model", json!(file.map(|f| f.name.clone()))),
-            ("model sha256", json!(file.map(|f| f.sha256.clone()))),
-            (
-                "architecture",
-                json!(format!("{}, {}", self.model.architecture, self.model.shape)),
-            ),
-            ("data set", json!(self.dataset.name)),
-            ("max new tokens", json!(self.replay.max_new_tokens)),
-            ("context", json!(context.ctx_size)),
-            ("boundaries", json!(self.engine.boundaries.to_string())),
-            ("threads", json!(context.threads)),
-            (
-                "batch / micro-batch",
-                json!(format!("{} / {}", context.batch_size, context.ubatch_size)),
-            ),
-            (
-                "KV cache",
-                json!(format!(
-                    "{} / {}",
-                    context.cache_type_k, context.cache_type_v
-                )),
-            ),
-            ("flash attention", json!(context.flash_attn)),
-            ("layers offloaded", json!(self.engine.n_gpu_layers)),
-            (
-                "devices",
-                json!(if self.engine.devices.is_empty() {
-                    "llama.cpp's choice".to_owned()
-                } else {
-                    self.engine.devices.join(", ")
-                }),
-            ),
-        ];
-        rows.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
-    }
 }
 
 fn name(path: Option<&Path>) -> String {
@@ -460,82 +366,4 @@ fn engine(args: &RunArgs, threads: u32) -> Result<EnginePlan, PlanError> {
         n_gpu_layers: e.n_gpu_layers,
         devices: e.device.clone(),
     })
-}
-
-/// Which turns are replayed, pass after pass.
-fn select(args: &RunArgs, data: &Dataset) -> Result<Vec<SelectedConversation>, PlanError> {
-    let wanted = args
-        .conversations
-        .as_deref()
-        .map(|c| chosen(c, data))
-        .transpose()?;
-    let one = data.conversations.iter().enumerate().map(|(i, c)| {
-        let turns = u32::try_from(c.turns.len()).unwrap_or(u32::MAX);
-        let chosen = wanted.as_ref().is_none_or(|w| w.contains(&i));
-        (
-            &c.id,
-            turns,
-            if chosen {
-                args.turns.unwrap_or(turns).min(turns)
-            } else {
-                0
-            },
-        )
-    });
-    let passes = (1..=args.repeat).flat_map(|pass| one.clone().map(move |c| (pass, c)));
-    Ok(passes
-        .map(|(pass, (id, turns, selected))| SelectedConversation {
-            id: variant::instance_id(id, pass),
-            turns,
-            selected,
-        })
-        .collect())
-}
-
-impl ReplayPlan {
-    /// The conversations that are replayed, made from those of the data set.
-    ///
-    /// # Errors
-    /// Where one cannot be salted.
-    pub fn conversations(&self, data: &Dataset) -> Result<Dataset, PlanError> {
-        let mut conversations = Vec::new();
-        for (pass, mut conversation) in variant::repeated(data, self.repeat) {
-            if self.salt {
-                let source = conversation.id.clone();
-                let source = source
-                    .strip_suffix(&variant::suffix(pass))
-                    .unwrap_or(&source);
-                variant::salt(&mut conversation, source, pass)?;
-            }
-            conversations.push(conversation);
-        }
-        Ok(Dataset {
-            sha256: data.sha256.clone(),
-            conversations,
-        })
-    }
-}
-
-/// Indices of the conversations that `--conversations` names.
-fn chosen(asked: &str, data: &Dataset) -> Result<Vec<usize>, PlanError> {
-    let position = |id: &str| data.conversations.iter().position(|c| c.id == id);
-    if let (Ok(n), None) = (asked.parse::<usize>(), position(asked)) {
-        return if (1..=data.conversations.len()).contains(&n) {
-            Ok((0..n).collect())
-        } else {
-            Err(PlanError::ConversationCount {
-                asked: n,
-                known: data.conversations.len(),
-            })
-        };
-    }
-    asked
-        .split(',')
-        .map(|id| {
-            position(id).ok_or_else(|| PlanError::Conversation {
-                asked: id.to_owned(),
-                known: data.conversations.iter().map(|c| c.id.clone()).collect(),
-            })
-        })
-        .collect()
 }
