@@ -24,27 +24,31 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
 /// # Errors
 /// Where there is no such verb, or stdout cannot be written.
 pub fn man(args: &ManArgs) -> Result<Exit, Failure> {
-    let mut command = Cli::command();
+    let mut command = Cli::command().disable_help_subcommand(true);
     // Gives every verb its whole name, `edge-agentic run`.
     command.build();
+    let program = command.get_name().to_owned();
     let page = match &args.verb {
-        None => command,
-        Some(verb) => named(&command, verb)?,
+        None => clap_mangen::Man::new(command),
+        // A page's title cannot hold a space.
+        Some(verb) => {
+            clap_mangen::Man::new(named(&command, verb)?.name(format!("{program}-{verb}")))
+        }
     };
+    let source = format!("{program} {}", env!("CARGO_PKG_VERSION"));
     let mut roff = Vec::new();
-    clap_mangen::Man::new(page).render(&mut roff).run_failed()?;
+    page.source(source).render(&mut roff).run_failed()?;
     print::stdout(&String::from_utf8(roff).run_failed()?)?;
     Ok(Exit::Pass)
 }
 
 fn named(command: &clap::Command, verb: &str) -> Result<clap::Command, Failure> {
-    let verbs = || command.get_subcommands().filter(|c| c.get_name() != "help");
-    let found = verbs().find(|c| c.get_name() == verb).ok_or_else(|| {
-        let known: Vec<&str> = verbs().map(clap::Command::get_name).collect();
+    command.find_subcommand(verb).cloned().ok_or_else(|| {
+        let known: Vec<&str> = command
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
         let text = format!("no verb {verb:?}; there are {}", known.join(", "));
         Failure::message(Exit::BadInput, text)
-    })?;
-    // The page's title cannot hold a space.
-    let title = format!("{}-{verb}", command.get_name());
-    Ok(found.clone().name(title))
+    })
 }

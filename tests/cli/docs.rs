@@ -150,7 +150,14 @@ fn every_result_file_and_field_has_a_line() {
     let dir = scratch();
     let out = dir.path().join("out");
     run_sample(tiny(), &out)
-        .args(["--conversations", "1", "--turns", "2", "--max-new-tokens", "40"])
+        .args([
+            "--conversations",
+            "1",
+            "--turns",
+            "2",
+            "--max-new-tokens",
+            "40",
+        ])
         .args(["--self-check", "1", "--warmup", "1"])
         .ends(0);
     let named = |name: &str| page.contains(&format!("`{name}`"));
@@ -158,11 +165,18 @@ fn every_result_file_and_field_has_a_line() {
     while let Some(dir) = open.pop() {
         for entry in fs::read_dir(&dir).expect("a directory") {
             let path = entry.expect("an entry").path();
-            let name = path.strip_prefix(&out).expect("below").display().to_string();
+            let name = path
+                .strip_prefix(&out)
+                .expect("below")
+                .display()
+                .to_string();
             if path.is_dir() {
                 open.push(path);
             } else {
-                assert!(named(&name), "docs/results.md does not name the file {name}");
+                assert!(
+                    named(&name),
+                    "docs/results.md does not name the file {name}"
+                );
             }
         }
     }
@@ -178,10 +192,16 @@ fn every_result_file_and_field_has_a_line() {
     for file in ["plan.json", "machine.json", "summary.json", "verdict.json"] {
         fields.push((file, json(&text(file))));
     }
-    fields.push(("summary.json", json(&text("summary.json"))["latency_ns"].clone()));
+    fields.push((
+        "summary.json",
+        json(&text("summary.json"))["latency_ns"].clone(),
+    ));
     for (file, value) in &fields {
         for key in keys(value) {
-            assert!(named(key), "docs/results.md does not name the field {key} of {file}");
+            assert!(
+                named(key),
+                "docs/results.md does not name the field {key} of {file}"
+            );
         }
     }
 }
@@ -194,7 +214,11 @@ fn links_between_pages_lead_somewhere() {
     let readme = read("README.md");
     for page in &pages {
         let text = fs::read_to_string(page).expect("a page");
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        for link in text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+        {
             let file = link.split('#').next().unwrap_or_default();
             if file.is_empty() || file.contains("://") {
                 continue;
@@ -202,8 +226,15 @@ fn links_between_pages_lead_somewhere() {
             let target = page.parent().expect("a directory").join(file);
             assert!(target.exists(), "{}: {link} leads nowhere", page.display());
         }
-        let name = page.strip_prefix(root()).expect("below").display().to_string();
-        assert!(name == "README.md" || readme.contains(&name), "README.md does not name {name}");
+        let name = page
+            .strip_prefix(root())
+            .expect("below")
+            .display()
+            .to_string();
+        assert!(
+            name == "README.md" || readme.contains(&name),
+            "README.md does not name {name}"
+        );
     }
 }
 
@@ -224,7 +255,13 @@ fn every_verb_has_a_manual_page() {
     assert!(page.contains(".TH edge-agentic 1"), "{page}");
     for verb in ["run", "inspect", "doctor", "man"] {
         let page = edge("man").arg(verb).ends(0).stdout;
-        assert!(page.contains(&format!(".TH edge-agentic-{verb} 1")), "{page}");
+        assert!(
+            page.contains(&format!(".TH edge-agentic-{verb} 1")),
+            "{page}"
+        );
     }
-    edge("man").arg("walk").ends(2).says(&["walk", "run, prompts"]);
+    edge("man")
+        .arg("walk")
+        .ends(2)
+        .says(&["walk", "run, prompts"]);
 }

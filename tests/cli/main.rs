@@ -10,6 +10,7 @@ mod bad_data;
 mod bad_model;
 mod bad_request;
 mod disk_full;
+mod docs;
 mod exit_codes;
 mod inspect;
 mod killed;

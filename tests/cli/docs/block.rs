@@ -122,13 +122,20 @@ fn patterns_match_as_written() {
 
 #[test]
 fn a_page_is_read_as_its_reader_would() {
-    let page = "```console tested bfcl\n$ a \\\n  b # exit 1\nx …\n\n$ c\n```\n```console\n$ d\n```\n";
+    let page =
+        "```console tested bfcl\n$ a \\\n  b # exit 1\nx …\n\n$ c\n```\n```console\n$ d\n```\n";
     let blocks = blocks(page);
-    assert_eq!((blocks.len(), blocks[0].needs.as_slice()), (1, &["bfcl".to_owned()][..]));
+    assert_eq!(
+        (blocks.len(), blocks[0].needs.as_slice()),
+        (1, &["bfcl".to_owned()][..])
+    );
     let [first, second] = &blocks[0].steps[..] else {
         panic!("two commands, found {blocks:?}");
     };
-    assert_eq!((first.command.as_str(), first.exit, first.line), ("a   b", 1, 2));
+    assert_eq!(
+        (first.command.as_str(), first.exit, first.line),
+        ("a b", 1, 2)
+    );
     assert_eq!(first.missing("y\nx 1\n"), None);
     assert_eq!(first.missing("y\n"), Some("x …"));
     assert_eq!((second.command.as_str(), second.exit), ("c", 0));

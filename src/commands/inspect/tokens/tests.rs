@@ -20,9 +20,9 @@ fn tokenizer_json(vocab: &Vocab, split: &str) -> Value {
     let mut words = Map::new();
     let mut added = Vec::new();
     for (id, (text, kind)) in vocab.tokens().iter().zip(vocab.types()).enumerate() {
-        if *kind == NORMAL {
-            words.insert(text.clone(), json!(id));
-        } else {
+        // Added tokens too: those that the model's list lacks get ids of the loader's choice.
+        words.insert(text.clone(), json!(id));
+        if *kind != NORMAL {
             added.push(json!({
                 "id": id, "content": text, "single_word": false, "lstrip": false, "rstrip": false,
                 "normalized": false, "special": *kind == CONTROL
