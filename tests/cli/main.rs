@@ -11,6 +11,7 @@ mod bad_model;
 mod bad_request;
 mod disk_full;
 mod docs;
+mod doctor;
 mod exit_codes;
 mod inspect;
 mod killed;

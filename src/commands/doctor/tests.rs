@@ -1,4 +1,4 @@
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use super::build::BuildFacts;
@@ -7,7 +7,8 @@ use super::diagnosis::{Diagnosis, RunChoice};
 use super::findings::{Finding, Standing};
 use super::page;
 use super::power::{Power, governor};
-use crate::machine::memory::Repack;
+use crate::commands::inspect::{self, Inspection};
+use crate::machine::memory::{Host, Repack};
 use crate::machine::{Device, Known, Machine, Software, describe};
 use crate::output::{Format, render_page};
 use crate::plan::locked;
@@ -202,4 +203,49 @@ fn data_is_recognised_by_its_bytes() {
         return;
     }
     assert_eq!(DataFacts::of(Some(shared)).replay.state, Presence::Right);
+}
+
+/// The tiny model on a host with this much memory, MiB.
+fn inspected(mib: u64) -> Inspection {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = dir.path().join("tiny.gguf");
+    let spec = gguf::synth::Spec::builtin(gguf::synth::Shape::Tiny).expect("a vocabulary");
+    let file = File::create(&path).expect("a file");
+    gguf::synth::write(&spec, file, |_, _| ()).expect("a model");
+    let host = Host {
+        available_bytes: Some(mib << 20),
+        repack: Repack::None,
+    };
+    inspect::report(&path, &[processor()], host).expect("a report")
+}
+
+#[test]
+fn a_model_is_judged_with_its_memory() {
+    let with = |inspection| {
+        let machine = machine(vec![processor()]);
+        Diagnosis::new(
+            build(&[]),
+            machine,
+            power(None),
+            everything(),
+            Some(inspection),
+        )
+    };
+    let fits = with(inspected(8192));
+    assert!(fits.ready, "{:?}", fits.findings);
+    assert_eq!(finding(&fits, "memory").standing, Standing::Ok);
+    let short = with(inspected(16));
+    assert!(!short.ready);
+    let detail = &finding(&short, "memory").detail;
+    assert!(detail.contains("MiB"), "{detail}");
+
+    let mut unsound = inspected(8192);
+    unsound.problems.push("a marker is broken".to_owned());
+    let unsound = with(unsound);
+    assert!(!unsound.ready && finding(&unsound, "model").detail.contains("a marker"));
+    let mut other = inspected(8192);
+    other.model.supported = false;
+    let other = with(other);
+    let command = finding(&other, "model").command.as_deref();
+    assert!(other.ready && command.is_some_and(|c| c.contains("--profile none")));
 }
