@@ -14,9 +14,6 @@ pub struct RunFacts {
     pub finished: bool,
     /// The context the engine really allocated, tokens.
     pub context_tokens: usize,
-    /// For a resumed run, the index of the first row of each continuation: the
-    /// run's clock starts again there. Empty for a run in one piece.
-    pub continued_at: Vec<usize>,
     /// The inline checker's score, once it has run.
     pub inline_score: Option<f64>,
 }

@@ -28,7 +28,7 @@ pub use self::definitions::{DEFINITIONS, Definition};
 pub use self::facts::{ConversationFacts, Deviation, RunFacts};
 pub use self::notices::{Problem, ProblemKind, Warning, WarningKind};
 pub use self::series::Series;
-pub use self::summary::{PhaseSeries, SUMMARY_SCHEMA, Summary};
+pub use self::summary::{PhaseSeries, SUMMARY_SCHEMA, Summary, continued_at};
 pub use self::tokens::{PromptTokens, SelfCheckCounts, Speculation, TokenRates};
 pub use self::turn::{
     DecodeRate, decode_rate, delta_tpot_ns, delta_ttft_ns, isl, latency_ns, osl, step_gaps_ns,

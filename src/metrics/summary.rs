@@ -89,7 +89,7 @@ impl Summary {
         let problems = problems(records, &turns, facts.finished, self_check);
         let prompt_tokens = PromptTokens::of(&completed);
         let speculation = Speculation::of(&completed);
-        let duration_ns = duration_ns(records, &facts.continued_at);
+        let duration_ns = duration_ns(records);
         let valid = problems.is_empty();
         Ok(Self {
             schema: SUMMARY_SCHEMA,
@@ -104,7 +104,7 @@ impl Summary {
             prompt_tokens,
             decode_calls: completed.iter().filter_map(|r| r.decode_calls).sum(),
             duration_ns,
-            resumed: facts.continued_at.len(),
+            resumed: records.iter().map(|r| r.attempt).max().unwrap_or(0) as usize,
             latency_ns: series(|r| turn::latency_ns(r).map(|ns| ns as f64)),
             ttft_ns: series(|r| turn::ttft_ns(r).map(|ns| ns as f64)),
             tpot_ns: series(turn::tpot_ns),
@@ -119,6 +119,15 @@ impl Summary {
             conversations: ConversationSummary::all(records, facts),
         })
     }
+}
+
+/// Index of the first row of each continuation of a resumed run: the run's clock
+/// starts again there.
+#[must_use]
+pub fn continued_at(records: &[TurnRecord]) -> Vec<usize> {
+    (1..records.len())
+        .filter(|&i| records[i].attempt != records[i - 1].attempt)
+        .collect()
 }
 
 /// One series per phase of a turn, ns.
@@ -174,9 +183,9 @@ impl PhaseSeries {
 }
 
 /// The run's duration, ns: its parts are timed by clocks of their own.
-fn duration_ns(records: &[TurnRecord], continued_at: &[usize]) -> Option<Nanos> {
+fn duration_ns(records: &[TurnRecord]) -> Option<Nanos> {
     let mut cuts = vec![0];
-    cuts.extend(continued_at.iter().map(|at| (*at).min(records.len())));
+    cuts.extend(continued_at(records));
     cuts.push(records.len());
     cuts.windows(2)
         .filter_map(|cut| records.get(cut[0]..cut[1]))

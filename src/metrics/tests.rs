@@ -181,10 +181,9 @@ fn t8_09_the_parts_of_a_resumed_run_are_timed_by_their_own_clocks() {
         started_ns: Some(start),
         ..tokens("a", turn, &[100])
     };
-    let rows = [at(1, 0), at(3, 1000), at(5, 300)];
-    let mut facts = facts(&[("a", 3)]);
-    facts.continued_at = vec![2];
-    let s = Summary::compute(&rows, &facts).expect("they agree");
+    let mut rows = [at(1, 0), at(3, 1000), at(5, 300)];
+    rows[2].attempt = 1;
+    let s = Summary::compute(&rows, &facts(&[("a", 3)])).expect("they agree");
     // 0 → 1105, and 300 → 405 on the second clock.
     assert_eq!(s.duration_ns, Some(1105 + 105));
     assert_eq!((s.resumed, s.turns.sum), (1, 3));

@@ -97,7 +97,10 @@ impl TokenRates {
         Self {
             prefill: per_second(prefill.0, prefill.1),
             decode: per_second(decode.0, decode.1),
-            overall: duration.and_then(|ns| per_second(generated, ns)),
+            // Without a completed turn there is no rate, which is not a rate of zero.
+            overall: duration
+                .filter(|_| !completed.is_empty())
+                .and_then(|ns| per_second(generated, ns)),
         }
     }
 }

@@ -50,10 +50,19 @@ pub fn verdict_line(summary: &Summary) -> String {
             format!("{} {actual} (expected {expected})", d.name)
         })
         .collect();
+    let mut line = word.to_owned();
+    if !summary.problems.is_empty() {
+        let problems: Vec<&str> = summary
+            .problems
+            .iter()
+            .map(|p| p.message.as_str())
+            .collect();
+        line = format!("{line}: {}", problems.join("; "));
+    }
     match deviations.as_slice() {
-        [] if summary.compliant => format!("{word}, compliant"),
-        [] => word.to_owned(),
-        some => format!("{word}, not compliant: {}", some.join("; ")),
+        [] if summary.compliant => format!("{line}, compliant"),
+        [] => line,
+        some => format!("{line}, not compliant: {}", some.join("; ")),
     }
 }
 

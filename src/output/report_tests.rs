@@ -167,7 +167,10 @@ fn verdicts_name_what_is_wrong() {
     stopped.finished = false;
     stopped.deviations.clear();
     let summary = Summary::compute(&[turn(1, 0)], &stopped).expect("rows and facts agree");
-    assert_eq!(verdict_line(&summary), "NOT VALID, INCOMPLETE");
+    assert_eq!(
+        verdict_line(&summary),
+        "NOT VALID, INCOMPLETE: 1 of 2 selected turns were not issued; continue the run with --resume"
+    );
     let text = render(Format::Table, &Settings::new(), &summary).expect("it renders");
     assert!(
         text.contains("[FAIL] 1 of 2 selected turns were not issued"),

@@ -6,7 +6,7 @@ use super::ResultsError;
 use crate::accuracy::{self, Check};
 use crate::conversation::Dataset;
 use crate::endpoints::{self, Origin, Recount, Setup};
-use crate::metrics::{Deviation, RunFacts, Summary};
+use crate::metrics::{Deviation, RunFacts, Summary, continued_at};
 use crate::output::{Format, render};
 use crate::plan::Plan;
 use crate::record::TurnRecord;
@@ -55,10 +55,10 @@ pub fn derive(
     recount: Option<&dyn Recount>,
 ) -> Result<Derived, ResultsError> {
     let mut facts = facts(plan, records);
-    let setup = setup(plan, data, &facts);
+    let setup = setup(plan, records, data, facts.finished);
     let endpoints =
         endpoints::files(records, data, &setup, recount).map_err(ResultsError::Endpoints)?;
-    let events = endpoints::events(records, &data.sha256, &facts.continued_at, facts.finished);
+    let events = endpoints::events(records, &data.sha256, &setup.continued_at, facts.finished);
     let scores = accuracy::score(&accuracy::expected(data), &endpoints::answers(&events));
     facts.inline_score = records
         .iter()
@@ -146,15 +146,12 @@ fn facts(plan: &Plan, records: &[TurnRecord]) -> RunFacts {
         deviations,
         finished: records.len() == selected,
         context_tokens: plan.engine.context.ctx_size as usize,
-        continued_at: (1..records.len())
-            .filter(|&i| records[i].attempt != records[i - 1].attempt)
-            .collect(),
         conversations,
         inline_score: None,
     }
 }
 
-fn setup(plan: &Plan, data: &Dataset, facts: &RunFacts) -> Setup {
+fn setup(plan: &Plan, records: &[TurnRecord], data: &Dataset, finished: bool) -> Setup {
     let replay = &plan.replay;
     Setup {
         origin: Origin {
@@ -178,8 +175,8 @@ fn setup(plan: &Plan, data: &Dataset, facts: &RunFacts) -> Setup {
         salt: replay.salt,
         inject_delays: replay.inject_delays,
         warmup: replay.warmup,
-        finished: facts.finished,
-        continued_at: facts.continued_at.clone(),
+        finished,
+        continued_at: continued_at(records),
         accuracy: Vec::new(),
     }
 }

@@ -70,7 +70,8 @@ pub enum ResultsError {
         differences: String,
     },
     /// There is nothing to resume.
-    #[error("{}: every selected turn has its row; there is nothing to resume", path.display())]
+    #[error("{}: every selected turn has its row; there is nothing to resume. \
+         `edge-agentic report` writes what follows from them", path.display())]
     Complete {
         /// The rows' file.
         path: PathBuf,

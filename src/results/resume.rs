@@ -21,31 +21,26 @@ pub struct Resumed {
 
 impl RunDir {
     /// Prepares to go on with the run in this directory, which must have been started with the same plan. A run that
-    /// was killed before its plan was written starts anew.
+    /// was killed before its first turn starts anew.
     ///
     /// # Errors
     /// Where the plan differs, the run is complete, or its rows are damaged.
     pub fn resume(&self, plan: &Plan, machine: &Machine) -> Result<Resumed, ResultsError> {
-        if !self.file("plan.json").exists() {
+        let path = self.file("plan.json");
+        if path.exists() {
+            let differences = differences(&self.plan()?, plan);
+            if !differences.is_empty() {
+                return Err(ResultsError::OtherPlan {
+                    path,
+                    differences: differences.join("; "),
+                });
+            }
+        }
+        if !self.file("turns.jsonl").exists() {
             return Ok(Resumed {
                 log: self.begin(plan, machine)?,
                 conversation: 0,
                 attempt: 0,
-            });
-        }
-        let path = self.file("plan.json");
-        let differences = differences(&self.plan()?, plan);
-        if !differences.is_empty() {
-            return Err(ResultsError::OtherPlan {
-                path,
-                differences: differences.join("; "),
-            });
-        }
-        if !self.file("turns.jsonl").exists() {
-            return Ok(Resumed {
-                log: RecordLog::create(self.file("turns.jsonl"))?,
-                conversation: 0,
-                attempt: 1,
             });
         }
         let rows = self.rows()?.records;

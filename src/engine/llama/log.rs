@@ -20,7 +20,8 @@ pub enum LogMode {
     Stderr,
 }
 
-type Tail = Arc<Mutex<VecDeque<String>>>;
+/// The last warnings and errors.
+type Tail = Arc<Mutex<VecDeque<(Level, String)>>>;
 
 struct Capture {
     mode: LogMode,
@@ -61,7 +62,7 @@ impl<S: Subscriber> Layer<S> for Capture {
             if tail.len() == KEPT {
                 tail.pop_front();
             }
-            tail.push_back(line.to_owned());
+            tail.push_back((*event.metadata().level(), line.to_owned()));
         }
     }
 }
@@ -86,11 +87,17 @@ pub(super) fn install(mode: LogMode) {
     });
 }
 
-/// The last warnings and errors of llama.cpp, oldest first, and forgets them.
+/// What llama.cpp said last, oldest first, and forgets it: its errors, or its warnings where there are none.
 pub(super) fn take_tail() -> Vec<String> {
-    tail()
+    let lines: Vec<(Level, String)> = tail()
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .drain(..)
+        .collect();
+    let errors = lines.iter().any(|(level, _)| *level == Level::ERROR);
+    lines
+        .into_iter()
+        .filter(|(level, _)| !errors || *level == Level::ERROR)
+        .map(|(_, line)| line)
         .collect()
 }
