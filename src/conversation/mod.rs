@@ -1,7 +1,7 @@
 //! The recorded conversations of the replay: strict loading, validation, and the messages of each
 //! turn.
 //!
-//! The file is JSON lines, one row per recorded turn. [`load`] accepts a file only if every row
+//! The file is JSON lines, one row per recorded turn. [`load()`] accepts a file only if every row
 //! obeys every rule, and otherwise lists what is wrong and where. What it returns is the
 //! *recorded* trajectory: a client turn's messages never contain anything the model under test
 //! has generated.
