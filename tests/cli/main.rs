@@ -12,6 +12,7 @@ mod bad_request;
 mod disk_full;
 mod docs;
 mod doctor;
+mod engine;
 mod exit_codes;
 mod inspect;
 mod killed;

@@ -1,0 +1,197 @@
+//! The engine itself on llama.cpp: prefix reuse on the hybrid memory, and the context's end.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
+
+use edge_agentic::chat::{Token, Vocab};
+use edge_agentic::clock::MonotonicClock;
+use edge_agentic::engine::cuts::Boundaries;
+use edge_agentic::engine::llama::{
+    ContextSettings, FlashAttention, KvType, LlamaEngine, LoadedModel, LogMode, ModelSettings,
+};
+use edge_agentic::engine::{Engine, EngineError, TurnOutcome, TurnRequest};
+use edge_agentic::record::StopReason;
+
+use crate::harness::model::tiny;
+
+/// What the template changes at a prompt's end.
+const HELD_BACK: usize = 3;
+
+fn model() -> &'static LoadedModel {
+    static MODEL: OnceLock<LoadedModel> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let settings = ModelSettings {
+            vocab_only: false,
+            gpu_layers: 0,
+            devices: Vec::new(),
+            mtp: false,
+            log: LogMode::Quiet,
+        };
+        LoadedModel::load(tiny(), &settings, |_| {}).expect("the tiny model loads")
+    })
+}
+
+fn engine(context: u32, boundaries: Boundaries, keep_shared: bool) -> LlamaEngine<'static> {
+    let settings = ContextSettings {
+        ctx_size: context,
+        batch_size: 64,
+        ubatch_size: 64,
+        threads: 1,
+        flash_attn: FlashAttention::On,
+        cache_type_k: KvType::F16,
+        cache_type_v: KvType::F16,
+    };
+    let clock = Arc::new(MonotonicClock::start());
+    LlamaEngine::new(model(), &settings, boundaries, keep_shared, clock).expect("a context")
+}
+
+/// `n` tokens of text that depends on `seed`.
+fn prompt(seed: usize, n: usize) -> Vec<Token> {
+    let words = [
+        "build", "the", "index", "and", "run", "it", "again", "with", "less", "memory",
+    ];
+    let text: String = (0..n)
+        .map(|i| format!("{} {} ", words[(i * 7 + seed) % 10], (i * 13 + seed) % 97))
+        .collect();
+    let mut ids = model().tokenize(&text);
+    assert!(ids.len() >= n, "more words than tokens");
+    ids.truncate(n);
+    ids
+}
+
+fn turn(engine: &mut LlamaEngine<'_>, prompt: &[Token]) -> Result<TurnOutcome, EngineError> {
+    shared_turn(engine, prompt, &[])
+}
+
+fn shared_turn(
+    engine: &mut LlamaEngine<'_>,
+    prompt: &[Token],
+    user_starts: &[usize],
+) -> Result<TurnOutcome, EngineError> {
+    let request = TurnRequest {
+        prompt,
+        reusable: prompt.len().saturating_sub(HELD_BACK),
+        user_starts,
+        format: None,
+        max_new_tokens: 12,
+        deadline: None,
+        cancel: None,
+    };
+    engine.turn(&request, &mut |_, _| ControlFlow::Continue(()))
+}
+
+#[test]
+fn t2_04_a_prompt_that_is_a_prefix_of_the_last_evaluates_something_and_answers_as_a_fresh_one() {
+    let mut reused = engine(1024, Boundaries::Lean, false);
+    let long = prompt(1, 300);
+    turn(&mut reused, &long).expect("a turn");
+    for cut in [1, 2, 3, 4, 40] {
+        let short = &long[..long.len() - cut];
+        let out = turn(&mut reused, short).expect("a turn");
+        assert!(
+            out.evaluated >= 1,
+            "{cut} tokens less: nothing was evaluated"
+        );
+        assert_eq!(out.reused + out.evaluated, short.len());
+        let fresh = turn(&mut engine(1024, Boundaries::Lean, false), short).expect("a turn");
+        assert_eq!(out.output[0], fresh.output[0], "{cut} tokens less");
+    }
+}
+
+#[test]
+fn t2_06_a_second_conversation_is_what_it_is_alone() {
+    let (a, b) = (prompt(2, 400), prompt(5, 350));
+    let alone = turn(&mut engine(1024, Boundaries::Lean, false), &b).expect("a turn");
+    let mut engine = engine(1024, Boundaries::Lean, false);
+    turn(&mut engine, &a).expect("a turn");
+    engine.forget();
+    let after = turn(&mut engine, &b).expect("a turn");
+    assert_eq!((after.reused, after.evaluated), (0, b.len()));
+    assert_eq!(after.output, alone.output);
+}
+
+#[test]
+fn t2_06_conversations_share_only_what_they_have_in_common() {
+    let mut a = prompt(2, 400);
+    let mut b = a[..150].to_vec();
+    a.truncate(380);
+    b.extend(prompt(5, 200));
+    let mut engine = engine(1024, Boundaries::Lean, true);
+    shared_turn(&mut engine, &a, &[140]).expect("a turn");
+    let after = shared_turn(&mut engine, &b, &[140]).expect("a turn");
+    assert_eq!(
+        after.reused, 140,
+        "the state before the first user's message"
+    );
+    let request = TurnRequest {
+        prompt: &b,
+        reusable: b.len() - HELD_BACK,
+        user_starts: &[140],
+        format: None,
+        max_new_tokens: 12,
+        deadline: None,
+        cancel: None,
+    };
+    let repeated = engine.repeat(&request, true).expect("a repeat");
+    assert_eq!(repeated.output, after.output);
+    // And the conversation goes on from its own end.
+    let mut next = b.clone();
+    next.truncate(b.len() - HELD_BACK);
+    next.extend(prompt(8, 60));
+    let out = shared_turn(&mut engine, &next, &[140]).expect("a turn");
+    assert_eq!(out.reused, b.len() - HELD_BACK);
+}
+
+#[test]
+fn t2_07_a_turn_played_twice_gives_the_same_tokens() {
+    for boundaries in [Boundaries::Lean, Boundaries::Server] {
+        let mut engine = engine(1024, boundaries, false);
+        let first = prompt(3, 200);
+        turn(&mut engine, &first).expect("a turn");
+        let mut second = first[..197].to_vec();
+        second.extend(prompt(4, 90));
+        let once = turn(&mut engine, &second).expect("a turn");
+        let request = TurnRequest {
+            prompt: &second,
+            reusable: second.len() - HELD_BACK,
+            user_starts: &[],
+            format: None,
+            max_new_tokens: 12,
+            deadline: None,
+            cancel: None,
+        };
+        let twice = engine.repeat(&request, true).expect("a repeat");
+        assert_eq!(twice.output, once.output, "{boundaries}");
+        // Once more from the snapshot that the repeat left.
+        let again = turn(&mut engine, &second).expect("a turn");
+        assert!(again.reused > 0);
+        assert_eq!(again.output, once.output, "{boundaries}");
+    }
+}
+
+#[test]
+fn t2_09_the_context_is_used_to_its_last_token_and_never_beyond() {
+    let mut engine = engine(256, Boundaries::Lean, false);
+    for (length, room) in [(244, 12), (254, 2), (255, 1)] {
+        let out = turn(&mut engine, &prompt(6, length)).expect("it fits");
+        let full = out.stop == Some(StopReason::EndOfGeneration) || out.output.len() == room;
+        assert!(
+            full,
+            "{length} tokens: {} generated, room for {room}",
+            out.output.len()
+        );
+        assert!(out.output.len() <= 256 - length);
+    }
+    for length in [256, 257] {
+        match turn(&mut engine, &prompt(6, length)) {
+            Err(EngineError::Overflow { prompt, context }) => {
+                assert_eq!((prompt, context), (length, 256))
+            }
+            other => panic!("{length} tokens: {other:?}"),
+        }
+    }
+    assert!(
+        turn(&mut engine, &prompt(6, 100)).is_ok(),
+        "the next turn goes on"
+    );
+}
