@@ -37,7 +37,19 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:#}", self.error)
+        let mut said = String::new();
+        for cause in self.error.chain() {
+            let text = cause.to_string();
+            // Many errors name their cause themselves.
+            if said.contains(&text) {
+                continue;
+            }
+            if !said.is_empty() {
+                said.push_str(": ");
+            }
+            said.push_str(&text);
+        }
+        f.write_str(&said)
     }
 }
 

@@ -30,6 +30,7 @@ mod layout;
 mod memory;
 mod metadata;
 mod mtp;
+pub mod sanity;
 mod sniff;
 mod split;
 pub mod synth;

@@ -125,8 +125,18 @@ fn take(text: RawText) -> Option<String> {
 
 fn result(text: RawText, error: RawText) -> Result<String, ChatError> {
     let failure = take(error);
-    take(text)
-        .ok_or_else(|| ChatError::Llama(failure.unwrap_or_else(|| "out of memory".to_owned())))
+    take(text).ok_or_else(|| ChatError::Llama(explained(failure)))
+}
+
+/// llama.cpp logs what a template raised and throws on a bare `std::exception`.
+fn explained(failure: Option<String>) -> String {
+    match failure.as_deref() {
+        None => "out of memory".to_owned(),
+        Some("std::exception") => "the chat template raised an error on these messages (llama.cpp gives no text); it \
+                                   may demand another order of roles, or use something that llama.cpp does not know"
+            .to_owned(),
+        Some(text) => text.to_owned(),
+    }
 }
 
 fn c_string(what: &'static str, text: &str) -> Result<CString, ChatError> {

@@ -90,6 +90,8 @@ void ea_text_free(ea_text t) {
 ea_templates * ea_templates_new(const char * source, const char * bos, const char * eos, ea_text * error) {
     ea_templates * out = nullptr;
     guarded(error, [&]() -> std::string {
+        // Parsed here first: common_chat_templates_init loses what its own parser says.
+        common_chat_template(source, bos, eos);
         out = new ea_templates { common_chat_templates_init(nullptr, source, bos, eos) };
         return {};
     });

@@ -25,6 +25,9 @@ pub fn open(path: &Path) -> Result<Gguf, Failure> {
     let facts = Facts::of(&gguf)
         .with_context(|| format!("{}", path.display()))
         .bad_input()?;
+    gguf::sanity::check(&gguf, &facts)
+        .with_context(|| format!("{}", path.display()))
+        .bad_input()?;
     match Mtp::of(&gguf, &facts) {
         Mtp::Inconsistent(fault) => Err(fault)
             .with_context(|| format!("{}", path.display()))
@@ -62,7 +65,11 @@ fn bar(template: &str, length: u64) -> ProgressBar {
 
 /// The chat template of a model, refused where it has none or renders no tools, and the number of tokens at a
 /// prompt's end that its continuation may change.
-pub fn template(model: &LoadedModel, path: &Path) -> Result<(ChatTemplate, usize), Failure> {
+pub fn template(
+    model: &LoadedModel,
+    path: &Path,
+    tools_required: bool,
+) -> Result<(ChatTemplate, usize), Failure> {
     let at = |e: ChatError| {
         Failure::new(
             Exit::BadInput,
@@ -71,6 +78,7 @@ pub fn template(model: &LoadedModel, path: &Path) -> Result<(ChatTemplate, usize
     };
     let source = model
         .chat_template()
+        .filter(|source| !source.trim().is_empty())
         .ok_or(ChatError::NoTemplate)
         .map_err(at)?;
     let (bos, eos) = model.bos_eos();
@@ -78,7 +86,10 @@ pub fn template(model: &LoadedModel, path: &Path) -> Result<(ChatTemplate, usize
     // First a real rendering: llama.cpp takes a template that raises for one that renders no tools.
     let held_back = prefix::held_back(&template, model).map_err(at)?;
     if !template.supports_tools().map_err(at)? {
-        return Err(at(ChatError::NoTools));
+        if tools_required {
+            return Err(at(ChatError::NoTools));
+        }
+        eprintln!("warning: {}: {}", path.display(), ChatError::NoTools);
     }
     Ok((template, held_back))
 }
@@ -106,14 +117,16 @@ pub fn describe(gguf: &Gguf) -> Result<ModelPlan, Failure> {
         ),
         architecture: facts.architecture,
         name: facts.name,
+        template_tools: template.is_some_and(gguf::template::mentions_tools),
         template_sha256: template.map(|t| hex(&Sha256::digest(t.as_bytes()))),
     })
 }
 
-/// Refuses a model that does not fit, with the numbers, before anything is loaded. `override_it`: warn instead.
+/// Refuses a model that, with `snapshots` of its recurrent state kept, does not fit, with the numbers, before anything is loaded. `override_it`: warn instead.
 pub fn check_memory(
     gguf: &Gguf,
     plan: &EnginePlan,
+    snapshots: u32,
     devices: &[Device],
     override_it: bool,
 ) -> Result<(), Failure> {
@@ -131,7 +144,7 @@ pub fn check_memory(
             n_gpu_layers: plan.n_gpu_layers,
             mtp_depth: 0,
             rollback_tokens: 0,
-            snapshots: 1,
+            snapshots,
         },
         host: memory::Host {
             available_bytes: host_memory_available(),

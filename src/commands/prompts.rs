@@ -42,7 +42,7 @@ pub fn run(args: &PromptsArgs) -> Result<Exit, Failure> {
         log: LogMode::Quiet,
     };
     let loaded = model::load(&args.model, &settings)?;
-    let (template, held_back) = model::template(&loaded, &args.model)?;
+    let (template, held_back) = model::template(&loaded, &args.model, true)?;
     let mut dialogue = Dialogue::new(&template, &loaded, held_back, true);
     if let Some(turn) = &args.turn {
         return show(&mut dialogue, &data, turn);

@@ -20,6 +20,7 @@ use crate::results::RunDir;
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let dir = RunDir::existing(&args.dir).map_err(failure)?;
     let plan = dir.plan().map_err(failure)?;
+    dir.machine().map_err(failure)?;
     let data = data(args.dataset.as_deref(), &plan)?;
     let recount = tokenizer::load(args.tokenizer.as_deref(), plan.replay.tokenizer.as_ref())?;
     if let Some(torn) = dir.rows().map_err(failure)?.torn {

@@ -15,6 +15,8 @@ pub fn failure(error: ResultsError) -> Failure {
         | ResultsError::Endpoints(_)
         | ResultsError::OtherData { .. }
         | ResultsError::OtherPlan { .. }
+        | ResultsError::NotARun { .. }
+        | ResultsError::Order { .. }
         | ResultsError::Complete { .. } => Exit::BadInput,
         ResultsError::Directory(_) | ResultsError::Write(_) | ResultsError::Log(_) => Exit::Setup,
         ResultsError::Render(_) => Exit::RunFailed,

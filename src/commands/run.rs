@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::results::failure;
 use super::{dataset, model, print, tokenizer, warmup};
 use crate::chat::{ChatTemplate, Dialogue};
-use crate::cli::{Overflow, RunArgs};
+use crate::cli::{Overflow, Profile, RunArgs};
 use crate::clock::{Clock, MonotonicClock};
 use crate::conversation::{Dataset, json_array};
 use crate::engine::Engine;
@@ -24,9 +24,9 @@ use crate::machine::{Machine, Software, describe};
 use crate::metrics::ConversationFacts;
 use crate::output::{render, verdict_line};
 use crate::plan::{Plan, nanos};
-use crate::record::{RecordLog, TurnRecord};
-use crate::replay::{Ending, Interrupt, LlamaChat, Observer, Replay, Settings};
-use crate::results::{Resumed, RunDir};
+use crate::record::{RecordLog, SelfCheck, TurnRecord};
+use crate::replay::{Ending, Interrupt, LlamaChat, Observer, Replay, Settings, Shared};
+use crate::results::{Resumed, RunDir, SelfCheckRow, SelfChecks};
 
 /// Runs the command.
 ///
@@ -55,19 +55,19 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     model::check_memory(
         &gguf,
         &plan.engine,
+        plan.replay.snapshots(),
         &machine.devices,
         args.engine.ignore_memory,
     )?;
     let loaded = load(args, &plan)?;
-    let (template, held_back) = model::template(&loaded, &args.model)?;
+    let tools_required = args.profile == Profile::MlperfV61Edge;
+    let (template, held_back) = model::template(&loaded, &args.model, tools_required)?;
     let replayed = plan.replay.conversations(&data).bad_input()?;
-    let incremental = renders_incrementally(&template, &loaded, held_back, &replayed, &plan)?;
-    let mut chat = LlamaChat::new(Dialogue::new(&template, &loaded, held_back, incremental));
+    let mut chat = LlamaChat::new(dialogue(&template, &loaded, held_back, &replayed, &plan)?);
     let mut engine = LlamaEngine::new(
         &loaded,
         &plan.engine.context,
         plan.engine.boundaries,
-        plan.replay.reuse_across_conversations,
         Arc::clone(&clock),
     )
     .setup()?;
@@ -82,7 +82,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         interrupt: &interrupt,
     };
     warmup::run(&mut session, &dir, start.attempt)?;
-    let ending = session.replay(&replayed, start)?;
+    let ending = session.replay(&replayed, &dir, start)?;
     let derived = dir
         .derive(&plan, &data, tokenizer::recount(&recount))
         .run_failed()?;
@@ -128,15 +128,16 @@ fn load(args: &RunArgs, plan: &Plan) -> Result<LoadedModel, Failure> {
     model::load(&args.model, &settings)
 }
 
-/// Whether every selected conversation's prompts, built step by step, equal full renders. Where one does not, all
-/// are rendered whole, and the user is told: that costs time which the turns' latencies then contain.
-fn renders_incrementally(
-    template: &ChatTemplate,
-    loaded: &LoadedModel,
+/// The dialogue that renders prompts: step by step, where every selected conversation's last prompt built so equals
+/// its full render. Where one does not, all are rendered whole, and the user is told: that costs time which the
+/// turns' latencies then contain.
+fn dialogue<'m>(
+    template: &'m ChatTemplate,
+    loaded: &'m LoadedModel,
     held_back: usize,
     data: &Dataset,
     plan: &Plan,
-) -> Result<bool, Failure> {
+) -> Result<Dialogue<'m>, Failure> {
     let mut dialogue = Dialogue::new(template, loaded, held_back, true);
     for (conversation, facts) in data.conversations.iter().zip(plan.selection()) {
         if facts.selected == 0 {
@@ -158,15 +159,16 @@ fn renders_incrementally(
                  whole, and latencies contain that",
                 conversation.id
             );
-            return Ok(false);
+            return Ok(Dialogue::new(template, loaded, held_back, false));
         }
     }
-    Ok(true)
+    Ok(dialogue)
 }
 
 /// Rows to the log, progress to the terminal.
 struct Keeper<'a> {
     log: RecordLog,
+    checks: Option<SelfChecks>,
     progress: Progress<'a>,
 }
 
@@ -180,6 +182,23 @@ impl Observer for Keeper<'_> {
         self.progress.ended(record);
         Ok(())
     }
+
+    fn checked(
+        &mut self,
+        conversation_id: &str,
+        turn: u32,
+        check: SelfCheck,
+    ) -> anyhow::Result<()> {
+        let row = SelfCheckRow {
+            conversation_id: conversation_id.to_owned(),
+            turn,
+            check,
+        };
+        self.checks
+            .as_mut()
+            .map_or(Ok(()), |checks| checks.append(&row))
+            .context("self-checks.jsonl")
+    }
 }
 
 /// A loaded model with everything that turns need.
@@ -192,13 +211,19 @@ pub(super) struct Session<'s, 'm> {
 }
 
 impl Session<'_, '_> {
-    fn replay(&mut self, data: &Dataset, start: Resumed) -> Result<Ending, Failure> {
+    fn replay(&mut self, data: &Dataset, dir: &RunDir, start: Resumed) -> Result<Ending, Failure> {
         let selection = self.plan.selection();
         let mut settings = self.settings(&selection);
         settings.first = start.conversation;
         settings.attempt = start.attempt;
         let mut keeper = Keeper {
             log: start.log,
+            checks: settings
+                .self_check
+                .map(|_| SelfChecks::open(&dir.file("self-checks.jsonl")))
+                .transpose()
+                .context("self-checks.jsonl")
+                .setup()?,
             progress: Progress::new(&selection, self.clock),
         };
         let ending = self.run(data, settings, &mut keeper);
@@ -223,6 +248,11 @@ impl Session<'_, '_> {
                 .then(|| self.engine.context_size()),
             inject_delays: replay.inject_delays,
             reuse_across,
+            shared: match (reuse_across, replay.overflow) {
+                (true, _) => Shared::System,
+                (false, Overflow::DropOldest) => Shared::Opening,
+                (false, Overflow::Fail) => Shared::Nothing,
+            },
         }
     }
 

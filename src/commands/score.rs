@@ -22,6 +22,13 @@ use crate::output::{render_page, write_atomic};
 /// # Errors
 /// Where data or outputs cannot be used; a gate that fails is exit 1, not an error.
 pub fn run(args: &ScoreArgs) -> Result<Exit, Failure> {
+    if let Some(path) = args.verdicts.as_ref().filter(|p| p.exists()) {
+        return Err(anyhow!(
+            "{}: already exists; choose another --verdicts or remove it",
+            path.display()
+        ))
+        .bad_input();
+    }
     let dataset = Dataset::open(&data_dir(args.data.as_deref())?).bad_input()?;
     let outputs = Outputs::read(&args.outputs, &dataset, &Selection::gate(&dataset)).bad_input()?;
     let scored = score(&dataset, &outputs);

@@ -8,7 +8,7 @@ use super::run::Session;
 use crate::engine::Engine;
 use crate::exit::{Classify, Failure};
 use crate::metrics::ConversationFacts;
-use crate::record::{RecordLog, TurnRecord};
+use crate::record::{RecordLog, SelfCheck, TurnRecord};
 use crate::replay::Observer;
 use crate::results::RunDir;
 
@@ -19,6 +19,10 @@ impl Observer for Rows {
 
     fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<()> {
         Ok(self.0.append(record)?)
+    }
+
+    fn checked(&mut self, _: &str, _: u32, _: SelfCheck) -> anyhow::Result<()> {
+        Ok(())
     }
 }
 

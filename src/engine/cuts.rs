@@ -36,7 +36,7 @@ pub struct CutPlan {
     pub ends: Vec<usize>,
     /// Of `ends`, the end of the prompt's reusable prefix; `None` where it is too short to keep anything of it.
     pub snapshot: Option<usize>,
-    /// Of `ends`, the end of what other conversations share, where it is kept for them.
+    /// Of `ends`, the end of the shorter prefix whose state is kept too.
     pub shared: Option<usize>,
 }
 
@@ -51,8 +51,8 @@ pub struct Layout<'a> {
     pub reusable: usize,
     /// Where users' messages start.
     pub user_starts: &'a [usize],
-    /// Whether what precedes the first user's message is kept for other conversations.
-    pub keep_shared: bool,
+    /// Length of a shorter prefix whose state is kept too.
+    pub shared: Option<usize>,
 }
 
 /// Plans the calls for the prompt's tokens that are not in place, each of at most `micro_batch` tokens, so that a
@@ -71,7 +71,7 @@ pub fn plan(boundaries: Boundaries, layout: &Layout<'_>, micro_batch: usize) -> 
         Boundaries::Server => prompt.saturating_sub(SERVER_TAIL),
     });
     let first_user = user_starts.first().copied();
-    let shared = first_user.filter(|_| layout.keep_shared).and_then(inside);
+    let shared = layout.shared.and_then(inside);
     let mut cuts: Vec<usize> = snapshot.into_iter().chain(shared).collect();
     if boundaries == Boundaries::Server {
         cuts.extend(prompt.checked_sub(SERVER_TAIL + micro_batch));
@@ -115,7 +115,7 @@ mod tests {
             prompt,
             reusable,
             user_starts,
-            keep_shared: false,
+            shared: None,
         }
     }
 
@@ -127,9 +127,9 @@ mod tests {
     }
 
     #[test]
-    fn what_conversations_share_is_kept_only_where_asked() {
+    fn a_shorter_prefix_is_kept_only_where_asked() {
         let mut l = layout(0, 1100, 1097, &[300]);
-        l.keep_shared = true;
+        l.shared = Some(300);
         let p = plan(Boundaries::Lean, &l, 512);
         assert_eq!(p.ends, [300, 812, 1097, 1100]);
         assert_eq!((p.snapshot, p.shared), (Some(1097), Some(300)));

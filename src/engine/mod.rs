@@ -28,6 +28,8 @@ pub struct TurnRequest<'a> {
     pub prompt: &'a [Token],
     /// Length in tokens of the prefix that any continuation of this prompt shares.
     pub reusable: usize,
+    /// Length of a shorter prefix whose state is to be kept too, if any.
+    pub shared: Option<usize>,
     /// Where in the prompt a user's own message starts; only `--boundaries server` looks at it.
     pub user_starts: &'a [usize],
     /// Grammar and markers of the reply; `None` for free text.

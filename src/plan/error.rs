@@ -3,12 +3,13 @@
 use thiserror::Error;
 
 use crate::conversation::variant::SaltError;
+use crate::engine::llama::KvType;
 
 /// Why a command line is no plan.
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// A duration that is none.
-    #[error("{flag} {found}: expected a number of seconds above 0")]
+    #[error("{flag} {found}: expected a number of seconds above 0 and below 1e9")]
     Duration {
         /// The flag.
         flag: &'static str,
@@ -47,6 +48,22 @@ pub enum PlanError {
     /// A conversation that cannot be salted.
     #[error("--salt: {0}")]
     Salt(#[from] SaltError),
+    /// A quantized V cache, which llama.cpp has only with fused attention.
+    #[error(
+        "--cache-type-v {found} needs --flash-attn on: llama.cpp quantizes the V cache only there"
+    )]
+    QuantizedV {
+        /// The type.
+        found: KvType,
+    },
+    /// A context size that llama.cpp would change.
+    #[error("--ctx-size {found}: expected a multiple of {step}, since llama.cpp would round it up")]
+    CtxSize {
+        /// Tokens asked for.
+        found: u32,
+        /// Tokens of a step.
+        step: u32,
+    },
     /// A micro-batch larger than the batch.
     #[error("--ubatch-size {ubatch} is larger than --batch-size {batch}")]
     Batch {

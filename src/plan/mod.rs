@@ -15,7 +15,7 @@ use crate::cli::{Overflow, Profile, RunArgs};
 use crate::clock::Nanos;
 use crate::conversation::{Dataset, SAMPLE_NAME};
 use crate::engine::cuts::Boundaries;
-use crate::engine::llama::{ContextSettings, LLAMA_BUILD, LLAMA_CRATES};
+use crate::engine::llama::{ContextSettings, FlashAttention, LLAMA_BUILD, LLAMA_CRATES};
 use crate::machine::identity::FileIdentity;
 use crate::metrics::{ConversationFacts, Deviation};
 use select::select;
@@ -40,6 +40,9 @@ pub mod locked {
     /// Blocks and embedding width of Qwen3.6-27B, the MTP block not counted.
     pub const MODEL_SHAPE: &str = "64 blocks of width 5120";
 }
+
+/// Contexts come in steps of this many tokens (llama.cpp pads others).
+const CTX_STEP: u32 = 256;
 
 /// The version of `plan.json`'s layout.
 pub const PLAN_SCHEMA: u32 = 1;
@@ -96,6 +99,8 @@ pub struct ModelPlan {
     pub shape: String,
     /// SHA-256 of the chat template.
     pub template_sha256: Option<String>,
+    /// Whether the chat template renders tools.
+    pub template_tools: bool,
 }
 
 /// The data set of a run.
@@ -226,6 +231,20 @@ impl Plan {
             .collect()
     }
 
+    /// What in a plan that was read back does not follow from its own settings, if anything: a file that was edited
+    /// must not say less than the run did.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<String> {
+        if self.schema != PLAN_SCHEMA {
+            return Some(format!(
+                "found schema {}, expected {PLAN_SCHEMA}",
+                self.schema
+            ));
+        }
+        (self.deviations != self.deviations())
+            .then(|| "its deviations are not those of its settings: the file was edited".to_owned())
+    }
+
     fn deviations(&self) -> Vec<Deviation> {
         let all: u32 = self.dataset.conversations.iter().map(|c| c.turns).sum();
         let selected: u32 = self.dataset.conversations.iter().map(|c| c.selected).sum();
@@ -244,6 +263,11 @@ impl Plan {
                 "model-shape",
                 json!(locked::MODEL_SHAPE),
                 json!(self.model.shape),
+            ),
+            (
+                "template-tools",
+                json!(true),
+                json!(self.model.template_tools),
             ),
             (
                 "dataset-sha256",
@@ -295,6 +319,15 @@ impl Plan {
                 actual,
             })
             .collect()
+    }
+}
+
+impl ReplayPlan {
+    /// Copies of the recurrent state that the engine keeps.
+    #[must_use]
+    pub fn snapshots(&self) -> u32 {
+        let shared = self.reuse_across_conversations || self.overflow == Overflow::DropOldest;
+        1 + u32::from(shared)
     }
 }
 
@@ -350,6 +383,17 @@ fn engine(args: &RunArgs, threads: u32) -> Result<EnginePlan, PlanError> {
         return Err(PlanError::Batch {
             ubatch: e.ubatch_size,
             batch: e.batch_size,
+        });
+    }
+    if e.flash_attn == FlashAttention::Off && e.cache_type_v.is_quantized() {
+        return Err(PlanError::QuantizedV {
+            found: e.cache_type_v,
+        });
+    }
+    if !e.ctx_size.is_multiple_of(CTX_STEP) {
+        return Err(PlanError::CtxSize {
+            found: e.ctx_size,
+            step: CTX_STEP,
         });
     }
     Ok(EnginePlan {

@@ -1,6 +1,6 @@
 //! The append-only writer of `turns.jsonl`.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,12 @@ pub enum LogError {
         path: PathBuf,
         /// The operating system's answer.
         source: io::Error,
+    },
+    /// Another process is writing it.
+    #[error("{}: a run is writing it; wait for that run to end, or choose another --out", path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
     },
     /// The rows that are already there cannot be kept.
     #[error("cannot resume: {0}")]
@@ -114,6 +120,7 @@ impl RecordLog {
             }
             Err(source) => return Err(LogError::Open { path, source }),
         };
+        let file = locked(file, &path)?;
         if let Err(source) = sync_parent(&path) {
             return Err(LogError::Open { path, source });
         }
@@ -129,6 +136,10 @@ impl RecordLog {
     /// [`LogError::Open`].
     pub fn resume(path: impl Into<PathBuf>, keep: usize) -> Result<Self, LogError> {
         let path = path.into();
+        let file = match OpenOptions::new().append(true).open(&path) {
+            Ok(file) => locked(file, &path)?,
+            Err(source) => return Err(LogError::Open { path, source }),
+        };
         let back = read_records(&path)?;
         let Some(length) = back.length_of(keep) else {
             let found = back.records.len();
@@ -138,16 +149,8 @@ impl RecordLog {
                 expected: keep,
             });
         };
-        let opened = OpenOptions::new()
-            .append(true)
-            .open(&path)
-            .and_then(|file| {
-                file.set_len(length)?;
-                file.sync_all()?;
-                Ok(file)
-            });
-        match opened {
-            Ok(file) => Ok(Self::with_sink(path, keep, Box::new(file))),
+        match file.set_len(length).and_then(|()| file.sync_all()) {
+            Ok(()) => Ok(Self::with_sink(path, keep, Box::new(file))),
             Err(source) => Err(LogError::Open { path, source }),
         }
     }
@@ -238,6 +241,17 @@ pub(super) fn not_a_row(record: &TurnRecord) -> Option<String> {
         ));
     }
     None
+}
+
+/// Holds `file` for this process alone, until it is closed. A file system that
+/// knows no locks is no reason not to measure.
+fn locked(file: File, path: &Path) -> Result<File, LogError> {
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(LogError::Locked {
+            path: path.to_owned(),
+        }),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    }
 }
 
 /// Makes the file's name itself durable.

@@ -97,7 +97,9 @@ pub struct TurnRecord {
     pub dropped_tokens: usize,
     /// Messages removed by `--overflow drop-oldest`.
     pub dropped_messages: usize,
-    /// The outcome of `--self-check`, for the turns it repeated.
+    /// The outcome of `--self-check`, for the turns it repeated. Not part of the row,
+    /// which is written before the turn is repeated: it comes from `self-checks.jsonl`.
+    #[serde(skip)]
     pub self_check: Option<SelfCheck>,
     /// Which start of the run this row belongs to: 0, and one more for each
     /// `--resume`. The run's clock starts again with each.

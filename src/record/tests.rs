@@ -27,11 +27,7 @@ fn full_row() -> TurnRecord {
             name: "bash".to_owned(),
             arguments: "{\"command\": \"ls\"}".to_owned(),
         }],
-        self_check: Some(SelfCheck {
-            equal: true,
-            first_difference: None,
-            unsplit_equal: Some(false),
-        }),
+        self_check: None,
         ..TurnRecord::new("sim_1", 1, TurnState::Completed)
     }
 }
@@ -77,7 +73,7 @@ fn field_names_and_order_are_those_of_the_design() {
         prompt_tokens reused_tokens evaluated_tokens ideal_tokens cuts decode_calls output_ids \
         output_tokens step_tokens drafted_tokens accepted_tokens stop_reason first_delta_index \
         started_at started_ns ttft_ns latency_ns phases_ns driver_ns token_ns text tool_calls \
-        dropped_tokens dropped_messages self_check attempt";
+        dropped_tokens dropped_messages attempt";
     assert_eq!(names, expected.split_whitespace().collect::<Vec<_>>());
     assert_eq!(value["state"], "completed");
     assert_eq!(value["stop_reason"], "end_of_generation");

@@ -30,7 +30,8 @@ pub trait Chat {
     fn tokenize(&mut self) -> Result<usize, ChatError>;
 
     /// Removes whole oldest tool exchanges from the tokenized prompt of the turn at `index` until it has fewer than
-    /// `context` tokens; `None` where even that is not enough, and the prompt is as it was.
+    /// `context` tokens; returns its ideal new tokens. `None` where even that is not enough, and the prompt is as it
+    /// was. What is removed stays removed in the conversation's later prompts.
     ///
     /// # Errors
     /// As [`Self::render`] and [`Self::tokenize`].
@@ -39,7 +40,13 @@ pub trait Chat {
         conversation: &Conversation,
         index: usize,
         context: usize,
-    ) -> Result<Option<Dropped>, ChatError>;
+    ) -> Result<Option<usize>, ChatError>;
+
+    /// What the current prompt lacks of the whole history.
+    fn dropped(&self) -> Dropped;
+
+    /// Length in tokens of the reusable prefix of the conversation's first prompt.
+    fn opening(&self) -> usize;
 
     /// Ids of the current prompt.
     fn ids(&self) -> &[Token];
@@ -76,8 +83,6 @@ pub struct Dropped {
     pub tokens: usize,
     /// Messages.
     pub messages: usize,
-    /// Tokens of the shortened prompt that the previous prompt does not already begin with.
-    pub ideal: usize,
 }
 
 /// [`Chat`] on llama.cpp.
@@ -86,8 +91,10 @@ pub struct LlamaChat<'m> {
     reusable: usize,
     /// Tokens that each turn after the first added to the history.
     added: Vec<usize>,
-    /// Tokens of the first prompt.
-    opening: usize,
+    /// Tokens of the first prompt, and of its reusable prefix.
+    opening: (usize, usize),
+    /// Messages that the current prompt lacks.
+    dropped_messages: usize,
     /// The previous prompt, whole or shortened.
     previous: Vec<Token>,
 }
@@ -100,7 +107,8 @@ impl<'m> LlamaChat<'m> {
             dialogue,
             reusable: 0,
             added: Vec::new(),
-            opening: 0,
+            opening: (0, 0),
+            dropped_messages: 0,
             previous: Vec::new(),
         }
     }
@@ -144,6 +152,7 @@ impl Chat for LlamaChat<'_> {
         self.previous.clear();
         if index == 0 {
             self.added.clear();
+            self.dropped_messages = 0;
             self.dialogue
                 .open(messages, conversation.tools.as_ref().map(|t| t.get()))?;
             self.dialogue.render(None)
@@ -158,9 +167,10 @@ impl Chat for LlamaChat<'_> {
         self.reusable = prompt.reusable;
         let tokens = self.dialogue.ids().len();
         if self.previous.is_empty() {
-            self.opening = tokens;
+            self.opening = (tokens, prompt.reusable);
         } else {
-            self.added.push(tokens - self.previous.len());
+            // A template that rewrites its history may add less than nothing; it is rendered whole, and not counted.
+            self.added.push(tokens.saturating_sub(self.previous.len()));
         }
         Ok(prompt.ideal)
     }
@@ -170,19 +180,32 @@ impl Chat for LlamaChat<'_> {
         conversation: &Conversation,
         index: usize,
         context: usize,
-    ) -> Result<Option<Dropped>, ChatError> {
-        let whole: usize = self.added.iter().sum();
-        let opening = self.opening;
+    ) -> Result<Option<usize>, ChatError> {
+        let (opening, _) = self.opening;
         let Some(kept) = overflow::keep(conversation, index, &self.added, opening, context) else {
             return Ok(None);
         };
         self.rebuild(conversation, &kept.turns)?;
+        self.dropped_messages = kept.dropped_messages;
         let prompt = self.dialogue.ids();
-        Ok(Some(Dropped {
-            tokens: opening + whole - prompt.len(),
-            messages: kept.dropped_messages,
-            ideal: prompt.len() - common_prefix(&self.previous, prompt),
-        }))
+        Ok(Some(prompt.len() - common_prefix(&self.previous, prompt)))
+    }
+
+    fn dropped(&self) -> Dropped {
+        let whole = self.opening.0 + self.added.iter().sum::<usize>();
+        let messages = self.dropped_messages;
+        Dropped {
+            tokens: if messages == 0 {
+                0
+            } else {
+                whole.saturating_sub(self.dialogue.ids().len())
+            },
+            messages,
+        }
+    }
+
+    fn opening(&self) -> usize {
+        self.opening.1
     }
 
     fn ids(&self) -> &[Token] {

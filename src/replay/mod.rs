@@ -56,6 +56,30 @@ pub struct Settings<'a> {
     pub inject_delays: bool,
     /// Whether a conversation may start from state that another one left.
     pub reuse_across: bool,
+    /// Which earlier state is kept besides that of the last prompt.
+    pub shared: Shared,
+}
+
+/// State that is kept besides that of the last prompt's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shared {
+    /// None: what the reference setup needs.
+    Nothing,
+    /// Before the first user's message: what conversations have in common.
+    System,
+    /// At the end of a conversation's first prompt: what is left when exchanges are dropped.
+    Opening,
+}
+
+impl Shared {
+    /// The place in the current prompt.
+    fn position(self, chat: &dyn Chat, user_starts: &[usize]) -> Option<usize> {
+        match self {
+            Self::Nothing => None,
+            Self::System => user_starts.first().copied(),
+            Self::Opening => Some(chat.opening()),
+        }
+    }
 }
 
 /// Sees every turn.
@@ -68,6 +92,13 @@ pub trait Observer {
     /// # Errors
     /// Where the row cannot be kept; the replay stops.
     fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<()>;
+
+    /// A turn that has its row was repeated.
+    ///
+    /// # Errors
+    /// Where the outcome cannot be kept; the replay stops.
+    fn checked(&mut self, conversation_id: &str, turn: u32, check: SelfCheck)
+    -> anyhow::Result<()>;
 }
 
 /// Why the replay ended.
@@ -151,33 +182,28 @@ impl Replay<'_> {
                     self.write(TurnRecord::skipped(conversation.id.clone(), turn, reason))?;
                     continue;
                 }
-                if self
-                    .settings
-                    .time_cap
-                    .is_some_and(|cap| self.clock.now() - start >= cap)
-                {
+                let cap = self.settings.time_cap.map(|cap| start.saturating_add(cap));
+                self.wait(conversation, index, cap);
+                if cap.is_some_and(|cap| self.clock.now() >= cap) {
                     return Ok(Ending::TimeCap);
                 }
-                self.wait(conversation, index);
                 if self.interrupt.requested() {
                     return Ok(Ending::Interrupted);
                 }
                 self.observer.started(&conversation.id, turn);
-                let mut record = self.turn(conversation, index);
+                let record = self.turn(conversation, index);
                 if record.stop_reason == Some(StopReason::Interrupted) {
                     return Ok(Ending::Interrupted);
                 }
                 issued += 1;
-                if record.state.is_completed()
-                    && self
-                        .settings
-                        .self_check
-                        .is_some_and(|k| issued.is_multiple_of(k))
-                {
-                    record.self_check = Some(self.self_check(&record)?);
+                let every = self.settings.self_check;
+                let check =
+                    record.state.is_completed() && every.is_some_and(|k| issued.is_multiple_of(k));
+                self.write(record.clone())?;
+                if check {
+                    self.self_check(&record)?;
                 }
-                failed = record.state.is_failed().then(|| record.clone());
-                self.write(record)?;
+                failed = record.state.is_failed().then_some(record);
             }
         }
         Ok(Ending::Finished)
@@ -194,12 +220,17 @@ impl Replay<'_> {
             })
     }
 
-    /// Waits as long as the recorded tool took, where that is asked for; an interrupt ends the wait.
-    fn wait(&self, conversation: &Conversation, index: usize) {
+    /// Waits as long as the recorded tool took, where that is asked for; an interrupt or the time cap
+    /// ends the wait.
+    fn wait(&self, conversation: &Conversation, index: usize, cap: Option<Nanos>) {
         let delay = conversation.turns[index]
             .delay_seconds
             .filter(|_| self.settings.inject_delays);
-        let until = self.clock.now() + delay.map_or(0, |s| (s * 1e9) as Nanos);
+        let until = self
+            .clock
+            .now()
+            .saturating_add(delay.map_or(0, |s| (s * 1e9) as Nanos));
+        let until = cap.map_or(until, |cap| until.min(cap));
         while !self.interrupt.requested() {
             match until.saturating_sub(self.clock.now()) {
                 0 => return,
@@ -222,38 +253,53 @@ impl Replay<'_> {
     }
 
     /// Repeats the turn just recorded from an empty cache. The unsplit repeat comes first because only the other
-    /// leaves the engine as the turn left it.
-    fn self_check(&mut self, record: &TurnRecord) -> Result<SelfCheck, ReplayError> {
+    /// leaves the engine as the turn left it. An urgent interrupt ends it without an outcome.
+    fn self_check(&mut self, record: &TurnRecord) -> Result<(), ReplayError> {
         let failed = |source| ReplayError::SelfCheck {
             conversation_id: record.conversation_id.clone(),
             turn: record.turn,
             source,
         };
-        let user_starts = if self.settings.user_starts {
-            self.chat.user_starts()
-        } else {
-            Vec::new()
-        };
+        let user_starts = self
+            .settings
+            .user_starts
+            .then(|| self.chat.user_starts())
+            .unwrap_or_default();
         let format = self.chat.format();
         let request = TurnRequest {
             prompt: self.chat.ids(),
             reusable: self.chat.reusable(),
+            shared: self.settings.shared.position(self.chat, &user_starts),
             user_starts: &user_starts,
             format: format.as_ref(),
             max_new_tokens: self.settings.max_new_tokens,
             deadline: None,
-            cancel: None,
+            cancel: Some(self.interrupt.urgent()),
         };
-        let unsplit = self.engine.repeat(&request, false).map_err(failed)?.output;
-        let same = self.engine.repeat(&request, true).map_err(failed)?.output;
-        let first_difference = (same != record.output_ids).then(|| {
-            let common = crate::chat::prefix::common_prefix(&same, &record.output_ids);
+        let unsplit = self.engine.repeat(&request, false).map_err(failed)?;
+        let same = self.engine.repeat(&request, true).map_err(failed)?;
+        if [&unsplit, &same]
+            .iter()
+            .any(|o| o.stop == Some(StopReason::Interrupted))
+        {
+            return Ok(());
+        }
+        let first_difference = (same.output != record.output_ids).then(|| {
+            let common = crate::chat::prefix::common_prefix(&same.output, &record.output_ids);
             common.min(record.output_ids.len().saturating_sub(1))
         });
-        Ok(SelfCheck {
+        let check = SelfCheck {
             equal: first_difference.is_none(),
             first_difference,
-            unsplit_equal: Some(unsplit == record.output_ids),
+            unsplit_equal: Some(unsplit.output == record.output_ids),
+        };
+        let kept = self
+            .observer
+            .checked(&record.conversation_id, record.turn, check);
+        kept.map_err(|source| ReplayError::Row {
+            conversation_id: record.conversation_id.clone(),
+            turn: record.turn,
+            source,
         })
     }
 }

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use super::chat::Dropped;
 use super::{Chat, Settings};
 use crate::chat::dialogue::ids_sha256;
 use crate::chat::{ChatError, Reply};
@@ -30,7 +29,6 @@ pub struct Clocked {
     inside: Nanos,
     tokenized: bool,
     ideal: usize,
-    dropped: Option<Dropped>,
 }
 
 impl Clocked {
@@ -47,7 +45,6 @@ impl Clocked {
             inside: 0,
             tokenized: false,
             ideal: 0,
-            dropped: None,
         }
     }
 }
@@ -84,13 +81,16 @@ impl Issue<'_> {
         let request = TurnRequest {
             prompt: chat.ids(),
             reusable: chat.reusable(),
+            shared: self.settings.shared.position(chat, &user_starts),
             user_starts: &user_starts,
             format: format.as_ref(),
             max_new_tokens: self.settings.max_new_tokens,
             deadline: self.settings.turn_timeout.map(|t| at.started + t),
             cancel: Some(self.cancel),
         };
-        at.tokens.reserve_exact(self.settings.max_new_tokens);
+        let room = engine.context_size().saturating_sub(request.prompt.len());
+        at.tokens
+            .reserve_exact(self.settings.max_new_tokens.min(room));
         let tokens = &mut at.tokens;
         let result = engine.turn(&request, &mut |_, now| {
             tokens.push(now);
@@ -134,15 +134,16 @@ impl Issue<'_> {
 
     fn tokenize(&self, chat: &mut dyn Chat, at: &mut Clocked) -> Result<(), ChatError> {
         at.ideal = chat.tokenize()?;
-        at.tokenized = true;
         let context = self
             .settings
             .drop_oldest
             .filter(|&context| chat.ids().len() >= context);
-        if let Some(context) = context {
-            at.dropped = chat.drop_oldest(self.conversation, self.index, context)?;
-            at.ideal = at.dropped.map_or(at.ideal, |d| d.ideal);
+        if let Some(context) = context
+            && let Some(ideal) = chat.drop_oldest(self.conversation, self.index, context)?
+        {
+            at.ideal = ideal;
         }
+        at.tokenized = true;
         Ok(())
     }
 
@@ -158,8 +159,9 @@ impl Issue<'_> {
             row.prompt_ids_sha256 = Some(ids_sha256(chat.ids()));
             row.prompt_tokens = Some(chat.ids().len());
             row.ideal_tokens = Some(at.ideal);
-            row.dropped_tokens = at.dropped.map_or(0, |d| d.tokens);
-            row.dropped_messages = at.dropped.map_or(0, |d| d.messages);
+            let dropped = chat.dropped();
+            row.dropped_tokens = dropped.tokens;
+            row.dropped_messages = dropped.messages;
         }
         match outcome {
             Outcome::Prompt(e) => row.reason = Some(format!("prompt: {e}")),
@@ -224,7 +226,14 @@ impl Issue<'_> {
                     .collect();
             }
             // The tokens are what the model produced; that nobody can parse them is the model's fault, and said.
-            Err(e) => row.reason = Some(format!("the reply does not parse: {e}")),
+            Err(e) => {
+                let parse = format!("the reply does not parse: {e}");
+                row.reason = Some(
+                    row.reason
+                        .take()
+                        .map_or(parse.clone(), |r| format!("{r}; {parse}")),
+                );
+            }
         }
         row.text = Some(text);
         let latency = at.ended - at.started;

@@ -18,6 +18,7 @@ struct TableChat {
     lengths: Vec<usize>,
     next: usize,
     ids: Vec<Token>,
+    dropped: Dropped,
 }
 
 impl Chat for TableChat {
@@ -35,26 +36,34 @@ impl Chat for TableChat {
 
     fn tokenize(&mut self) -> Result<usize, ChatError> {
         self.clock.advance(2 * MS);
-        let length = self.lengths[self.next];
+        let length = self.lengths[self.next] - self.dropped.tokens;
         self.next += 1;
         let known = self.ids.len().saturating_sub(3);
         self.ids = (0..length as Token).collect();
         Ok(length - known)
     }
 
+    /// Exchanges of 50 tokens and 2 messages.
     fn drop_oldest(
         &mut self,
         _: &Conversation,
         _: usize,
         context: usize,
-    ) -> Result<Option<Dropped>, ChatError> {
-        let whole = self.ids.len();
-        self.ids.truncate(context - 1);
-        Ok(Some(Dropped {
-            tokens: whole - self.ids.len(),
-            messages: 2,
-            ideal: 7,
-        }))
+    ) -> Result<Option<usize>, ChatError> {
+        while self.ids.len() >= context {
+            self.ids.truncate(self.ids.len() - 50);
+            self.dropped.tokens += 50;
+            self.dropped.messages += 2;
+        }
+        Ok(Some(7))
+    }
+
+    fn dropped(&self) -> Dropped {
+        self.dropped
+    }
+
+    fn opening(&self) -> usize {
+        self.lengths[0] - 3
     }
 
     fn ids(&self) -> &[Token] {
@@ -111,6 +120,16 @@ impl Observer for Rows {
             anyhow::bail!("no space left on device");
         }
         self.rows.push(record.clone());
+        Ok(())
+    }
+
+    fn checked(&mut self, _: &str, turn: u32, check: SelfCheck) -> anyhow::Result<()> {
+        let row = self
+            .rows
+            .last_mut()
+            .expect("a turn is checked after its row is kept");
+        assert_eq!(row.turn, turn);
+        row.self_check = Some(check);
         Ok(())
     }
 }
@@ -182,6 +201,10 @@ impl Case {
             lengths: self.lengths,
             next: 0,
             ids: Vec::new(),
+            dropped: Dropped {
+                tokens: 0,
+                messages: 0,
+            },
         };
         let ending = Replay {
             settings: Settings {
@@ -196,6 +219,7 @@ impl Case {
                 drop_oldest: self.drop_oldest,
                 inject_delays: self.inject_delays,
                 reuse_across: false,
+                shared: Shared::Nothing,
             },
             chat: &mut chat,
             engine: &mut engine,
@@ -457,7 +481,7 @@ fn t2_01_a_repeat_that_differs_is_recorded_with_its_place() {
 #[test]
 fn drop_oldest_keeps_the_conversation_going() {
     let mut c = case(vec![turn(10, &[1]); 5]);
-    c.lengths = vec![100, 150, 310, 200, 320];
+    c.lengths = vec![100, 150, 310, 330, 400];
     c.drop_oldest = Some(310);
     let ran = c.run();
     assert_eq!(states(&ran.rows), [TurnState::Completed; 5]);
@@ -466,7 +490,11 @@ fn drop_oldest_keeps_the_conversation_going() {
         .iter()
         .map(|r| (r.dropped_tokens, r.dropped_messages))
         .collect();
-    assert_eq!(dropped, [(0, 0), (0, 0), (1, 2), (0, 0), (11, 2)]);
+    assert_eq!(
+        dropped,
+        [(0, 0), (0, 0), (50, 2), (50, 2), (100, 4)],
+        "what was dropped stays dropped, and is said"
+    );
     assert!(ran.rows.iter().all(|r| r.prompt_tokens < Some(310)));
     assert_eq!(ran.rows[2].ideal_tokens, Some(7));
 }

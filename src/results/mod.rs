@@ -4,11 +4,12 @@
 //! other file is [`derive()`]d from those and the data set: by `run` when it ends, by `report` at any time, byte for
 //! byte the same.
 
+mod checks;
 mod derived;
 mod resume;
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::de::DeserializeOwned;
 use thiserror::Error;
@@ -69,6 +70,28 @@ pub enum ResultsError {
         /// What differs.
         differences: String,
     },
+    /// What is to be resumed is no run of this program.
+    #[error("{}: not a run's directory (found {found:?} and no plan.json); start a run with --out", path.display())]
+    NotARun {
+        /// The directory.
+        path: PathBuf,
+        /// One of the names in it.
+        found: String,
+    },
+    /// The rows are not those of the plan, in its order.
+    #[error("{}, line {line}: found conversation {found_conversation:?} turn {found_turn}, expected {expected}", path.display())]
+    Order {
+        /// The rows' file.
+        path: PathBuf,
+        /// The row's line, from 1.
+        line: usize,
+        /// The row's conversation.
+        found_conversation: String,
+        /// The row's turn.
+        found_turn: u32,
+        /// What the plan has there.
+        expected: String,
+    },
     /// There is nothing to resume.
     #[error("{}: every selected turn has its row; there is nothing to resume. \
          `edge-agentic report` writes what follows from them", path.display())]
@@ -86,6 +109,7 @@ pub enum ResultsError {
     },
 }
 
+pub use checks::{SelfCheckRow, SelfChecks};
 pub use derived::{Derived, Verdict, derive};
 pub use resume::Resumed;
 
@@ -112,6 +136,12 @@ impl RunDir {
     /// # Errors
     /// Where files cannot be created in it.
     pub fn existing(path: &Path) -> Result<Self, ResultsError> {
+        if !path.is_dir() {
+            return Err(ResultsError::File {
+                path: path.to_owned(),
+                cause: "no such directory".to_owned(),
+            });
+        }
         probe_writable(path)?;
         Ok(Self {
             path: path.to_owned(),
@@ -140,7 +170,14 @@ impl RunDir {
     /// # Errors
     /// Where there is none.
     pub fn plan(&self) -> Result<Plan, ResultsError> {
-        self.read("plan.json")
+        let plan: Plan = self.read("plan.json")?;
+        match plan.contradiction() {
+            Some(cause) => Err(ResultsError::File {
+                path: self.file("plan.json"),
+                cause,
+            }),
+            None => Ok(plan),
+        }
     }
 
     /// The machine of an earlier run.
@@ -168,7 +205,21 @@ impl RunDir {
     /// # Errors
     /// Where the file is missing or damaged in its middle.
     pub fn rows(&self) -> Result<ReadBack, ResultsError> {
-        Ok(read_records(&self.file("turns.jsonl"))?)
+        let mut back = read_records(&self.file("turns.jsonl"))?;
+        let path = self.file("self-checks.jsonl");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(e) => {
+                return Err(ResultsError::File {
+                    path,
+                    cause: e.to_string(),
+                });
+            }
+        };
+        checks::attach(&text, &mut back.records)
+            .map_err(|cause| ResultsError::File { path, cause })?;
+        Ok(back)
     }
 
     /// Writes every derived file from what is on disk, so that a report never says more than the records do.
@@ -187,7 +238,9 @@ impl RunDir {
                 expected: plan.dataset.sha256.clone(),
             });
         }
-        let derived = derive(plan, &self.rows()?.records, data, recount)?;
+        let records = self.rows()?.records;
+        self.whole(plan, &records)?;
+        let derived = derive(plan, &records, data, recount)?;
         for (name, bytes) in &derived.files {
             let path = self.file(name);
             if let Some(dir) = path.parent() {

@@ -1,6 +1,8 @@
 //! Continuing an interrupted run: at the beginning of the conversation that it was in, since the state within one
 //! cannot be rebuilt from rows.
 
+use std::fs;
+
 use serde_json::Value;
 
 use super::{ResultsError, RunDir};
@@ -35,6 +37,11 @@ impl RunDir {
                     differences: differences.join("; "),
                 });
             }
+        } else if let Some(found) = self.foreign_file()? {
+            return Err(ResultsError::NotARun {
+                path: self.path.clone(),
+                found,
+            });
         }
         if !self.file("turns.jsonl").exists() {
             return Ok(Resumed {
@@ -44,13 +51,13 @@ impl RunDir {
             });
         }
         let rows = self.rows()?.records;
-        let (conversation, keep) = whole(plan, &rows);
+        let (conversation, keep) = self.whole(plan, &rows)?;
         if conversation == plan.dataset.conversations.len() {
             return Err(ResultsError::Complete {
                 path: self.file("turns.jsonl"),
             });
         }
-        let attempt = rows.iter().map(|r| r.attempt).max().unwrap_or(0) + 1;
+        let attempt = self.next_attempt(&rows);
         write_json_atomic(&self.file(&format!("machine-{attempt}.json")), machine)?;
         Ok(Resumed {
             log: RecordLog::resume(self.file("turns.jsonl"), keep)?,
@@ -58,23 +65,68 @@ impl RunDir {
             attempt,
         })
     }
-}
 
-/// How many conversations of the plan are whole in `rows`, and how many rows they have.
-fn whole(plan: &Plan, rows: &[TurnRecord]) -> (usize, usize) {
-    let mut keep = 0;
-    for (i, c) in plan.dataset.conversations.iter().enumerate() {
-        let selected = c.selected as usize;
-        let there = rows[keep..]
-            .iter()
-            .take_while(|r| r.conversation_id == c.id)
-            .count();
-        if there < selected {
-            return (i, keep);
+    /// A file that a run killed at its very start does not leave: its unfinished ones have hidden names.
+    fn foreign_file(&self) -> Result<Option<String>, ResultsError> {
+        let failed = |e: std::io::Error| ResultsError::File {
+            path: self.path.clone(),
+            cause: e.to_string(),
+        };
+        for entry in fs::read_dir(&self.path).map_err(failed)? {
+            let name = entry
+                .map_err(failed)?
+                .file_name()
+                .to_string_lossy()
+                .into_owned();
+            if !(name.starts_with('.') && name.ends_with(".partial")) {
+                return Ok(Some(name));
+            }
         }
-        keep += selected;
+        Ok(None)
     }
-    (plan.dataset.conversations.len(), keep)
+
+    /// The number of this start: above that of every row, and of every start that was killed before its first row.
+    fn next_attempt(&self, rows: &[TurnRecord]) -> u32 {
+        let of_rows = rows.iter().map(|r| r.attempt).max().unwrap_or(0);
+        let taken = |attempt: &u32| self.file(&format!("machine-{attempt}.json")).exists();
+        (of_rows + 1..)
+            .find(|attempt| !taken(attempt))
+            .unwrap_or(u32::MAX)
+    }
+
+    /// How many conversations of the plan are whole in `rows`, and how many rows they have.
+    pub(super) fn whole(
+        &self,
+        plan: &Plan,
+        rows: &[TurnRecord],
+    ) -> Result<(usize, usize), ResultsError> {
+        // Client rows are the odd ones of a conversation.
+        let planned = plan.dataset.conversations.iter().enumerate();
+        let mut expected = planned
+            .clone()
+            .flat_map(|(i, c)| (0..c.selected).map(move |k| (i, &c.id, 2 * k + 1)));
+        for (line, row) in rows.iter().enumerate() {
+            let next = expected.next();
+            if next.is_none_or(|(_, id, turn)| (id, turn) != (&row.conversation_id, row.turn)) {
+                return Err(ResultsError::Order {
+                    path: self.file("turns.jsonl"),
+                    line: line + 1,
+                    found_conversation: row.conversation_id.clone(),
+                    found_turn: row.turn,
+                    expected: next.map_or_else(
+                        || "no further row".to_owned(),
+                        |(_, id, turn)| format!("{id:?} turn {turn}"),
+                    ),
+                });
+            }
+        }
+        let Some((first, _, turn)) = expected.next() else {
+            return Ok((plan.dataset.conversations.len(), rows.len()));
+        };
+        // Rows of the conversation that the run was in.
+        let begun = (turn as usize - 1) / 2;
+        Ok((first, rows.len() - begun))
+    }
 }
 
 /// What differs between two plans, leaf by leaf.

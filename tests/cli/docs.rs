@@ -185,9 +185,10 @@ fn every_result_file_and_field_has_a_line() {
     let rows = text("turns.jsonl");
     let row = json(rows.lines().next().expect("a row"));
     let mut fields = vec![("turns.jsonl", row.clone())];
-    for inner in ["phases_ns", "self_check"] {
-        fields.push(("turns.jsonl", row[inner].clone()));
-    }
+    fields.push(("turns.jsonl", row["phases_ns"].clone()));
+    let check = json(text("self-checks.jsonl").lines().next().expect("a check"));
+    fields.push(("self-checks.jsonl", check["check"].clone()));
+    fields.push(("self-checks.jsonl", check));
     fields.push(("turns.jsonl", row["tool_calls"][0].clone()));
     for file in ["plan.json", "machine.json", "summary.json", "verdict.json"] {
         fields.push((file, json(&text(file))));

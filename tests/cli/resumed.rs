@@ -151,3 +151,45 @@ fn a_report_on_a_killed_run_says_incomplete() {
         (7, 4, 11)
     );
 }
+
+#[test]
+fn a_directory_that_is_no_run_is_not_resumed_into() {
+    let dir = scratch();
+    let mine = dir.path().join("mine");
+    std::fs::create_dir(&mine).expect("a directory");
+    std::fs::write(mine.join("summary.json"), "mine").expect("a file");
+    let before = tree(&mine);
+    let mut command = edge("run");
+    command
+        .args([
+            "--performance-only",
+            "--profile",
+            "none",
+            "--sample",
+            "--threads",
+            "1",
+            "--model",
+        ])
+        .arg(tiny())
+        .arg("--resume")
+        .arg(&mine);
+    command
+        .ends(2)
+        .says(&["mine", "not a run's directory", "summary.json", "--out"]);
+    assert_eq!(tree(&mine), before);
+    let mut command = edge("run");
+    command
+        .args([
+            "--performance-only",
+            "--profile",
+            "none",
+            "--sample",
+            "--threads",
+            "1",
+            "--model",
+        ])
+        .arg(tiny())
+        .arg("--resume")
+        .arg(dir.path().join("nothere"));
+    command.ends(2).says(&["nothere", "no such directory"]);
+}

@@ -68,6 +68,12 @@ impl KvType {
         }
     }
 
+    /// Whether it stores blocks, not numbers.
+    #[must_use]
+    pub fn is_quantized(self) -> bool {
+        self.tensor_type().is_quantized()
+    }
+
     fn llama(self) -> KvCacheType {
         match self {
             Self::F32 => KvCacheType::F32,

@@ -277,6 +277,16 @@ impl Thinking {
 
     /// Takes in a token; the sequence that it completes where that ends a block.
     fn advance(&mut self, token: Token) -> Option<&[Token]> {
+        let longest = self
+            .ends
+            .iter()
+            .map(Vec::len)
+            .max()
+            .unwrap_or(0)
+            .max(self.start.len());
+        if self.recent.len() == longest {
+            self.recent.remove(0);
+        }
         self.recent.push(token);
         if self.inside {
             let end = self

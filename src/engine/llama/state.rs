@@ -1,5 +1,5 @@
-//! What is kept of a prompt: the recurrent state at the end of its reusable prefix, and, where conversations may
-//! share it, at the end of what comes before the first user's message.
+//! What is kept of a prompt: the recurrent state at the end of its reusable prefix, and, where it is asked
+//! for, at the end of a shorter one.
 //!
 //! A Gated-DeltaNet layer's state cannot be cut back, so the only way to return to an earlier position is a copy
 //! taken there. The attention cache can be cut, and is: a restored copy without that cut gives wrong results and no
@@ -34,7 +34,7 @@ pub struct Kept {
 pub enum Place {
     /// The end of the prompt's reusable prefix.
     Reusable,
-    /// The end of what other conversations share.
+    /// The end of a shorter prefix.
     Shared,
 }
 
@@ -102,6 +102,11 @@ impl Kept {
         position: usize,
         lineage: &[usize],
     ) -> Result<(), EngineError> {
+        // The old copy goes before the new one comes: on the 27B each is 150 MiB.
+        match place {
+            Place::Reusable => self.snapshot = None,
+            Place::Shared => self.shared = None,
+        }
         let state = context
             .state_seq_get(SEQ, LlamaStateSeqFlags::PARTIAL_ONLY)
             .map_err(|e| EngineError::Snapshot(format!("taking at token {position}: {e}")))?;

@@ -28,7 +28,6 @@ pub struct LlamaEngine<'m> {
     context: LlamaContext<'m>,
     clock: Arc<dyn Clock>,
     boundaries: Boundaries,
-    keep_shared: bool,
     call_size: usize,
     batch: LlamaBatch<'static>,
     kept: Kept,
@@ -38,8 +37,7 @@ pub struct LlamaEngine<'m> {
 }
 
 impl<'m> LlamaEngine<'m> {
-    /// Creates the context. `keep_shared`: also keep the state before the first user's message, for conversations
-    /// that begin alike. `clock` is the run's.
+    /// Creates the context. `clock` is the run's.
     ///
     /// # Errors
     /// Where llama.cpp refuses the context, or gives another than asked for.
@@ -47,7 +45,6 @@ impl<'m> LlamaEngine<'m> {
         model: &'m LoadedModel,
         settings: &ContextSettings,
         boundaries: Boundaries,
-        keep_shared: bool,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, LoadError> {
         let call_size = settings.call_size();
@@ -56,7 +53,6 @@ impl<'m> LlamaEngine<'m> {
             context: settings.create(model)?,
             clock,
             boundaries,
-            keep_shared,
             call_size,
             batch: LlamaBatch::new(call_size, 1),
             kept: Kept::default(),
@@ -202,10 +198,11 @@ impl<'m> LlamaEngine<'m> {
         }
         self.kept
             .set_prompt(request.prompt, plan.snapshot.is_some());
-        let mut sampler = self.sampler(request)?;
         let after_prefill = self.clock.now();
         out.times.prefill = after_prefill - begin;
+        let mut sampler = self.sampler(request)?;
         sampler.begin()?;
+        out.times.inside += self.clock.now() - after_prefill;
         let mut first = None;
         let mut stamped = |token: Token, now: Nanos| {
             first.get_or_insert(now);
@@ -235,7 +232,7 @@ impl<'m> LlamaEngine<'m> {
             prompt: request.prompt.len(),
             reusable: request.reusable,
             user_starts: request.user_starts,
-            keep_shared: self.keep_shared,
+            shared: request.shared,
         };
         cuts::plan(self.boundaries, &layout, self.call_size)
     }
@@ -292,7 +289,7 @@ impl Engine for LlamaEngine<'_> {
 
     fn forget(&mut self) {
         self.lineage.clear();
-        // A cache that cannot even be emptied fails the next decode call, which reports it.
+        // A cache that cannot even be emptied is found by the next turn, whose restore reports it.
         let _ = self.kept.clear(&mut self.context);
     }
 
