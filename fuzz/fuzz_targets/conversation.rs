@@ -21,7 +21,8 @@ fn ask(dataset: &Dataset) {
         for index in 0..conversation.turns.len() {
             let messages = conversation.messages(index).expect("the turn is there");
             assert_eq!(Some(messages.len()), conversation.message_count(index));
-            let all: serde_json::Value = serde_json::from_str(&json_array(&messages)).expect("messages are JSON");
+            let all: serde_json::Value =
+                serde_json::from_str(&json_array(&messages)).expect("messages are JSON");
             assert_eq!(all.as_array().map(Vec::len), Some(messages.len()));
             turns += 1;
         }

@@ -142,6 +142,14 @@ fn t8_09_resume_drops_the_torn_line_and_the_interrupted_conversation() {
     let back = read_records(&scratch.path()).expect("whole");
     assert_eq!(back.records, [row(1), row(3), row(7)]);
     assert_eq!(back.torn, None);
+    let second = RecordLog::resume(scratch.path(), 3)
+        .err()
+        .expect("one writer");
+    assert!(
+        second.to_string().contains("a run is writing it"),
+        "{second}"
+    );
+    drop(log);
     let error = RecordLog::resume(scratch.path(), 4)
         .err()
         .expect("three rows");

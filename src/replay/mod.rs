@@ -60,6 +60,17 @@ pub struct Settings<'a> {
     pub shared: Shared,
 }
 
+impl Settings<'_> {
+    /// Where users' messages start in the current prompt, for an engine that looks at it.
+    fn user_starts(&self, chat: &dyn Chat) -> Vec<usize> {
+        if self.user_starts {
+            chat.user_starts()
+        } else {
+            Vec::new()
+        }
+    }
+}
+
 /// State that is kept besides that of the last prompt's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shared {
@@ -260,11 +271,7 @@ impl Replay<'_> {
             turn: record.turn,
             source,
         };
-        let user_starts = self
-            .settings
-            .user_starts
-            .then(|| self.chat.user_starts())
-            .unwrap_or_default();
+        let user_starts = self.settings.user_starts(self.chat);
         let format = self.chat.format();
         let request = TurnRequest {
             prompt: self.chat.ids(),

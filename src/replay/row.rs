@@ -72,11 +72,7 @@ impl Issue<'_> {
             at.ended = clock.now();
             return Outcome::Prompt(e);
         }
-        let user_starts = if self.settings.user_starts {
-            chat.user_starts()
-        } else {
-            Vec::new()
-        };
+        let user_starts = self.settings.user_starts(chat);
         let format = chat.format();
         let request = TurnRequest {
             prompt: chat.ids(),
