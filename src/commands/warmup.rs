@@ -5,6 +5,7 @@
 
 use super::dataset;
 use super::run::Session;
+use crate::conversation::{Dataset, variant};
 use crate::engine::Engine;
 use crate::exit::{Classify, Failure};
 use crate::metrics::ConversationFacts;
@@ -33,33 +34,41 @@ pub fn run(session: &mut Session<'_, '_>, dir: &RunDir, attempt: u32) -> Result<
         return Ok(());
     }
     let sample = dataset::sample()?;
+    let turns = u32::try_from(sample.client_turns()).unwrap_or(u32::MAX);
+    let passes = left.div_ceil(turns.max(1));
+    let conversations = variant::repeated(&sample, passes)
+        .into_iter()
+        .map(|(_, c)| c)
+        .collect();
+    let warm = Dataset {
+        sha256: sample.sha256,
+        conversations,
+    };
+    let selection: Vec<ConversationFacts> = warm
+        .conversations
+        .iter()
+        .map(|c| {
+            let turns = u32::try_from(c.turns.len()).unwrap_or(u32::MAX);
+            let selected = turns.min(left);
+            left -= selected;
+            ConversationFacts {
+                conversation_id: c.id.clone(),
+                turns,
+                selected,
+            }
+        })
+        .collect();
     let name = if attempt == 0 {
         "warmup.jsonl".to_owned()
     } else {
         format!("warmup-{attempt}.jsonl")
     };
     let mut rows = Rows(RecordLog::create(dir.file(&name)).setup()?);
-    while left > 0 && !session.interrupt.requested() {
-        let selection: Vec<ConversationFacts> = sample
-            .conversations
-            .iter()
-            .map(|c| {
-                let turns = u32::try_from(c.turns.len()).unwrap_or(u32::MAX);
-                let selected = turns.min(left);
-                left -= selected;
-                ConversationFacts {
-                    conversation_id: c.id.clone(),
-                    turns,
-                    selected,
-                }
-            })
-            .collect();
-        let mut settings = session.settings(&selection);
-        settings.time_cap = None;
-        settings.self_check = None;
-        settings.inject_delays = false;
-        session.run(&sample, settings, &mut rows)?;
-    }
+    let mut settings = session.settings(&selection);
+    settings.time_cap = None;
+    settings.self_check = None;
+    settings.inject_delays = false;
+    session.run(&warm, settings, &mut rows)?;
     session.engine.forget();
     Ok(())
 }

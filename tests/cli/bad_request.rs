@@ -192,3 +192,13 @@ fn a_digest_file_that_is_none_is_refused() {
     check(&file).says(&["digests.jsonl, line 1", "expected a row"]);
     check(&dir.path().join("absent.gz")).says(&["absent.gz"]);
 }
+
+#[test]
+fn t2_11_a_context_that_llama_cpp_would_round_is_refused_with_both_numbers() {
+    let dir = scratch();
+    let out = dir.path().join("out");
+    run_sample(tiny(), &out)
+        .args(["--ctx-size", "300"])
+        .ends(2)
+        .says(&["--ctx-size 300", "multiple of 256"]);
+}

@@ -1,7 +1,7 @@
 //! `run` on the sample: what is measured, and what is written.
 
 use edge_agentic::metrics::{Summary, TurnCounts, tpot_ns};
-use edge_agentic::record::{StopReason, TurnRecord, TurnState};
+use edge_agentic::record::{StopReason, TurnRecord, TurnState, read_records};
 use serde_json::Value;
 
 use crate::harness::model::tiny;
@@ -346,5 +346,40 @@ fn results_go_to_stdout_and_progress_and_verdict_to_stderr() {
     assert!(
         !ended.stderr.contains('\u{1b}') && !ended.stderr.contains('\r'),
         "no terminal, no control characters"
+    );
+}
+
+#[test]
+fn t4_11_warm_up_turns_are_kept_apart_and_leave_nothing_behind() {
+    let dir = scratch();
+    let out = dir.path().join("out");
+    run_sample(tiny(), &out)
+        .args(["--max-new-tokens", "64", "--warmup", "13"])
+        .ends(0);
+    let warm = read_records(&out.join("warmup.jsonl")).expect("the warm-up's rows");
+    assert_eq!(
+        warm.records.len(),
+        13,
+        "more than one pass over the sample's turns"
+    );
+    let results = Results::read(&out);
+    assert_eq!(results.summary.turns.sum, TURNS);
+    let measured = &results.turns.records;
+    assert_eq!(
+        measured[0].reused_tokens,
+        Some(0),
+        "no state of the warm-up"
+    );
+    let plain = &sample_run().results.turns.records;
+    let pairs = measured.iter().zip(plain);
+    assert!(
+        pairs.clone().count() == TURNS && pairs.clone().all(|(a, b)| identity(a) == identity(b))
+    );
+    assert!(
+        results
+            .summary
+            .deviations
+            .iter()
+            .any(|d| d.name == "warmup")
     );
 }

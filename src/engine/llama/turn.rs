@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use llama_cpp_2::context::LlamaContext;
+use llama_cpp_2::context::session::SeqState;
 use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::token::LlamaToken;
 
@@ -30,7 +31,7 @@ pub struct LlamaEngine<'m> {
     boundaries: Boundaries,
     call_size: usize,
     batch: LlamaBatch<'static>,
-    kept: Kept,
+    kept: Kept<SeqState>,
     /// Ends of the decode calls over the prompt now in the context, from its first token.
     lineage: Vec<usize>,
     samplers: Vec<Sampler>,
