@@ -149,13 +149,20 @@ impl Sampler {
         let mut all = LlamaTokenDataArray::from_iter(all, false);
         grammar.apply(&mut all);
         self.inside += clock.now() - begin;
-        let masked: Vec<f32> = all.data.iter().map(LlamaTokenData::logit).collect();
-        self.ranking
-            .first(&masked)
-            .map(|i| all.data[i].id().0)
-            .ok_or_else(|| {
-                EngineError::Grammar(format!("no token is allowed after position {position}"))
-            })
+        let best = all
+            .data
+            .iter()
+            .fold(None, |best: Option<&LlamaTokenData>, candidate| {
+                let floor = best.map_or(f32::NEG_INFINITY, LlamaTokenData::logit);
+                if candidate.logit() > floor {
+                    Some(candidate)
+                } else {
+                    best
+                }
+            });
+        best.map(|b| b.id().0).ok_or_else(|| {
+            EngineError::Grammar(format!("no token is allowed after position {position}"))
+        })
     }
 
     /// Records a chosen token.
