@@ -12,7 +12,7 @@ use super::{dataset, model, print};
 use crate::chat::dialogue::{Dialogue, ids_sha256};
 use crate::cli::PromptsArgs;
 use crate::conversation::{Conversation, Dataset, json_array};
-use crate::engine::llama::{LogMode, ModelSettings};
+use crate::engine::llama::ModelSettings;
 use crate::exit::{Classify, Exit, Failure};
 
 /// One prompt's digests: a row of `prompts` and of the file that `--check` reads.
@@ -34,14 +34,7 @@ struct Row {
 pub fn run(args: &PromptsArgs) -> Result<Exit, Failure> {
     let data = dataset::load(&args.dataset)?;
     model::open(&args.model)?;
-    let settings = ModelSettings {
-        vocab_only: true,
-        gpu_layers: 0,
-        devices: Vec::new(),
-        mtp: false,
-        log: LogMode::Quiet,
-    };
-    let loaded = model::load(&args.model, &settings)?;
+    let loaded = model::load(&args.model, &ModelSettings::vocabulary())?;
     let (template, held_back) = model::template(&loaded, &args.model, true)?;
     let mut dialogue = Dialogue::new(&template, &loaded, held_back, true);
     if let Some(turn) = &args.turn {

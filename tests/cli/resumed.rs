@@ -159,37 +159,20 @@ fn a_directory_that_is_no_run_is_not_resumed_into() {
     std::fs::create_dir(&mine).expect("a directory");
     std::fs::write(mine.join("summary.json"), "mine").expect("a file");
     let before = tree(&mine);
-    let mut command = edge("run");
-    command
-        .args([
+    let resume = |dir: &Path| {
+        let mut command = edge("run");
+        command.args([
             "--performance-only",
             "--profile",
             "none",
             "--sample",
             "--threads",
             "1",
-            "--model",
-        ])
-        .arg(tiny())
-        .arg("--resume")
-        .arg(&mine);
-    command
-        .ends(2)
-        .says(&["mine", "not a run's directory", "summary.json", "--out"]);
+        ]);
+        command.arg("--model").arg(tiny()).arg("--resume").arg(dir);
+        command.ends(2)
+    };
+    resume(&mine).says(&["mine", "not a run's directory", "summary.json", "--out"]);
     assert_eq!(tree(&mine), before);
-    let mut command = edge("run");
-    command
-        .args([
-            "--performance-only",
-            "--profile",
-            "none",
-            "--sample",
-            "--threads",
-            "1",
-            "--model",
-        ])
-        .arg(tiny())
-        .arg("--resume")
-        .arg(dir.path().join("nothere"));
-    command.ends(2).says(&["nothere", "no such directory"]);
+    resume(&dir.path().join("nothere")).says(&["nothere", "no such directory"]);
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::chat::{Token, Vocab};
 use crate::commands::{model, tokenizer};
 use crate::endpoints::HfTokenizer;
-use crate::engine::llama::{LogMode, ModelSettings};
+use crate::engine::llama::ModelSettings;
 use crate::exit::{Classify, Failure};
 
 /// Texts on which wrong rules differ, by what they contain.
@@ -102,14 +102,7 @@ pub(super) fn check(model: &Path, tokenizer: &Path) -> Result<TokenizerCheck, Fa
     let file = tokenizer::identity(Some(tokenizer))?
         .ok_or_else(|| anyhow!("{}: no identity", tokenizer.display()))
         .run_failed()?;
-    let settings = ModelSettings {
-        vocab_only: true,
-        gpu_layers: 0,
-        devices: Vec::new(),
-        mtp: false,
-        log: LogMode::Quiet,
-    };
-    let ours = model::load(model, &settings)?;
+    let ours = model::load(model, &ModelSettings::vocabulary())?;
     let mut check = TokenizerCheck {
         file: file.name,
         sha256: file.sha256,

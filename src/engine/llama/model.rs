@@ -29,6 +29,20 @@ pub struct ModelSettings {
     pub log: LogMode,
 }
 
+impl ModelSettings {
+    /// For the vocabulary alone.
+    #[must_use]
+    pub const fn vocabulary() -> Self {
+        Self {
+            vocab_only: true,
+            gpu_layers: 0,
+            devices: Vec::new(),
+            mtp: false,
+            log: LogMode::Quiet,
+        }
+    }
+}
+
 /// Why a model did not load.
 #[derive(Debug, Error)]
 pub enum LoadError {
