@@ -171,18 +171,6 @@ impl LoadedModel {
         };
         (text(vocab.bos()), text(vocab.eos()))
     }
-
-    /// Whether the vocabulary would put a BOS token before every prompt.
-    #[must_use]
-    pub fn adds_bos(&self) -> bool {
-        self.model.vocab().should_add_bos()
-    }
-
-    /// Number of parameters, as llama.cpp counts them.
-    #[must_use]
-    pub fn parameters(&self) -> u64 {
-        self.model.n_params()
-    }
 }
 
 impl Vocab for LoadedModel {
