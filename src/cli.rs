@@ -86,8 +86,8 @@ pub struct FormatArgs {
 /// Options of every command that reads the conversations.
 #[derive(Debug, Clone, Args)]
 pub struct DatasetArgs {
-    /// Recorded conversations (agentic_coding_2.5h.jsonl).
-    #[arg(long, value_name = "FILE", required_unless_present = "sample")]
+    /// Recorded conversations (agentic_coding_2.5h.jsonl). Needed wherever conversations are, unless --sample is given.
+    #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
     /// Use the two short conversations that this program carries, instead of a data set. For a first look only.
     #[arg(long, conflicts_with = "dataset")]
@@ -109,22 +109,22 @@ pub struct RunArgs {
     /// Rules to hold the run to.
     #[arg(long, value_enum, default_value = "mlperf-v6.1-edge")]
     pub profile: Profile,
-    /// Only replay; no accuracy phase. (The accuracy phase is not built yet, so this flag is required.)
-    #[arg(long, required = true)]
-    pub performance_only: bool,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub phases: PhaseArgs,
     /// Conversations to replay: ids separated by commas, or a number N for the first N.
     #[arg(long, value_name = "IDS|N")]
     pub conversations: Option<String>,
     /// Client turns to replay of each conversation, from its first.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub turns: Option<u32>,
-    /// Most tokens to generate per turn.
+    /// Most tokens to generate per turn or BFCL sample.
     #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_new_tokens: u32,
-    /// Seconds after which a turn fails.
+    /// Seconds after which a turn or BFCL sample fails.
     #[arg(long, value_name = "SECONDS", default_value_t = 600.0)]
     pub turn_timeout: f64,
-    /// Seconds after which no further turn is issued.
+    /// Seconds after which no further turn is issued. The accuracy phase is not limited.
     #[arg(long, value_name = "SECONDS")]
     pub time_cap: Option<f64>,
     /// What to do with a prompt that does not fit the context.
@@ -163,6 +163,48 @@ pub struct RunArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
+}
+
+/// Which phases a run has, and how the accuracy phase asks.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Phases")]
+pub struct PhaseArgs {
+    /// Only replay the conversations; no BFCL samples.
+    #[arg(long, conflicts_with_all = ["accuracy_only", "data", "categories", "full_subsets", "bfcl_samples", "stop_when_decided"])]
+    pub performance_only: bool,
+    /// Only ask the BFCL samples; no replay.
+    #[arg(long, conflicts_with_all = ["dataset", "sample", "conversations", "turns"])]
+    pub accuracy_only: bool,
+    /// Directory of the BFCL files; where `scripts/fetch-data` puts them if not given.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// BFCL categories or subsets to ask, separated by commas, instead of the gate's: non_live, live, hallucination, or
+    /// names of subsets such as simple_java, live_relevance. No gate can pass then.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub categories: Vec<String>,
+    /// Ask every sample of each subset instead of the gate's first 62 or 10 percent. No gate can pass then.
+    #[arg(long)]
+    pub full_subsets: bool,
+    /// Ask only N of the samples, spread evenly over them: a first look. No gate can pass then.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub bfcl_samples: Option<u32>,
+    /// End the accuracy phase as soon as the gates can no longer be reached, or no longer be missed. Such a run never
+    /// passes: that takes all 995 samples.
+    #[arg(long)]
+    pub stop_when_decided: bool,
+    /// Whether the model may reason before it answers, in both phases.
+    #[arg(long, value_enum, default_value = "off")]
+    pub reasoning: Reasoning,
+}
+
+/// Whether prompts let the model reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reasoning {
+    /// The prompt closes the reasoning block, as in the reference.
+    Off,
+    /// The prompt opens it.
+    On,
 }
 
 /// Where the results of a run go.
@@ -248,6 +290,9 @@ pub struct PromptsArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub dataset: DatasetArgs,
+    /// Directory of the BFCL files: the prompts of the gate's samples instead of those of conversations.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["dataset", "sample", "turn"])]
+    pub data: Option<PathBuf>,
     /// Print the text of one turn's prompt; TURN is the client row's number in the data set (1, 3, 5, …).
     #[arg(long, value_name = "CONVERSATION:TURN", conflicts_with = "check")]
     pub turn: Option<String>,
@@ -345,6 +390,10 @@ pub struct ReportArgs {
     /// The data set that the run replayed; found by itself where `scripts/fetch-data` put it, or for the sample.
     #[arg(long, value_name = "FILE")]
     pub dataset: Option<PathBuf>,
+    /// Directory of the BFCL files, where the run asked their samples; where `scripts/fetch-data` puts them if not
+    /// given.
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// The tokenizer.json that the run was given, if it was.
     #[arg(long, value_name = "FILE")]
     pub tokenizer: Option<PathBuf>,

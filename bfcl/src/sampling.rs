@@ -120,6 +120,25 @@ impl Selection {
         Selection(taken)
     }
 
+    /// At most `samples` of these, spread evenly, the first among them.
+    #[must_use]
+    pub fn spread(self, samples: usize) -> Selection {
+        let all = self.0.len();
+        if samples >= all {
+            return self;
+        }
+        Selection((0..samples).map(|n| self.0[n * all / samples]).collect())
+    }
+
+    /// The sha256 of the ids in order, each followed by a newline.
+    pub fn ids_sha256(&self, dataset: &Dataset) -> String {
+        let listing: String = self
+            .samples(dataset)
+            .flat_map(|sample| [sample.id(), "\n"])
+            .collect();
+        hex_sha256(listing.as_bytes())
+    }
+
     /// The places of the samples in [`Dataset::samples`].
     pub fn indexes(&self) -> &[usize] {
         &self.0
@@ -141,15 +160,11 @@ pub fn check_gate_ids<'i>(
     dataset: &Dataset,
     ids: impl IntoIterator<Item = &'i str>,
 ) -> Result<(), String> {
-    let gate: Vec<&str> = Selection::gate(dataset)
-        .samples(dataset)
-        .map(Sample::id)
-        .collect();
-    let listing: String = gate.iter().flat_map(|id| [id, "\n"]).collect();
-    if hex_sha256(listing.as_bytes()) != GATE_IDS_SHA256 {
+    let gate = Selection::gate(dataset);
+    if gate.ids_sha256(dataset) != GATE_IDS_SHA256 {
         return Err("the data set does not hold the pinned list of gate ids".to_owned());
     }
-    let mut open: HashSet<&str> = gate.into_iter().collect();
+    let mut open: HashSet<&str> = gate.samples(dataset).map(Sample::id).collect();
     let mut surplus = 0;
     for id in ids {
         surplus += usize::from(!open.remove(id));

@@ -32,6 +32,14 @@ pub struct Scored {
     pub verdicts: Vec<Verdict>,
 }
 
+/// The verdict on one sample, as [`score`] gives it; `None` where no output came back.
+pub fn verdict(sample: &Sample, output: Option<&str>) -> Verdict {
+    match output {
+        Some(output) => judged(sample, &judge::examine(sample.into(), output)),
+        None => missing(sample),
+    }
+}
+
 /// Scores a run. A sample without an output counts as wrong.
 pub fn score(dataset: &Dataset, outputs: &Outputs) -> Scored {
     let mut counts = Counts::default();
@@ -43,8 +51,9 @@ pub fn score(dataset: &Dataset, outputs: &Outputs) -> Scored {
         };
         let verdict = match &issue.output {
             Some(output) => {
-                counts.completed += 1;
-                verdict(sample, &judge::examine(sample.into(), output), &mut counts)
+                let examined = judge::examine(sample.into(), output);
+                counts.examined(sample.subset(), &examined);
+                judged(sample, &examined)
             }
             None => missing(sample),
         };
@@ -69,6 +78,19 @@ struct Counts {
 }
 
 impl Counts {
+    fn examined(&mut self, subset: Subset, examined: &Examined) {
+        self.completed += 1;
+        if examined.unknown_name {
+            *self.unknown_names.entry(subset).or_default() += 1;
+        }
+        if examined.unparsed_attempt {
+            *self.unparsed_attempts.entry(subset).or_default() += 1;
+        }
+        if matches!(examined.judgement, Judgement::Raises(_)) {
+            self.reference_raises += 1;
+        }
+    }
+
     fn note(&mut self, verdict: &Verdict) {
         let tally = self.tallies.entry(verdict.subset).or_default();
         tally.add(verdict.score);
@@ -79,28 +101,18 @@ impl Counts {
     }
 }
 
-fn verdict(sample: &Sample, examined: &Examined, counts: &mut Counts) -> Verdict {
-    let subset = sample.subset();
-    if examined.unknown_name {
-        *counts.unknown_names.entry(subset).or_default() += 1;
-    }
-    if examined.unparsed_attempt {
-        *counts.unparsed_attempts.entry(subset).or_default() += 1;
-    }
+fn judged(sample: &Sample, examined: &Examined) -> Verdict {
     let (error_type, reason) = match &examined.judgement {
         Judgement::Right => (None, None),
         Judgement::Wrong(wrong) => (
             wrong.error_type.map(|it| it.name().to_owned()),
             Some(wrong.reason.clone()),
         ),
-        Judgement::Raises(raised) => {
-            counts.reference_raises += 1;
-            (Some(REFERENCE_RAISES.to_owned()), Some(raised.to_string()))
-        }
+        Judgement::Raises(raised) => (Some(REFERENCE_RAISES.to_owned()), Some(raised.to_string())),
     };
     Verdict {
         id: sample.id().to_owned(),
-        subset,
+        subset: sample.subset(),
         score: examined.judgement.score(),
         error_type,
         reason,

@@ -1,5 +1,6 @@
 //! One file per verb: wiring only.
 
+mod accuracy;
 pub mod complete;
 pub mod doctor;
 pub mod inspect;

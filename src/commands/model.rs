@@ -64,11 +64,12 @@ fn bar(template: &str, length: u64) -> ProgressBar {
 }
 
 /// The chat template of a model, refused where it has none or renders no tools, and the number of tokens at a
-/// prompt's end that its continuation may change.
+/// prompt's end that its continuation may change. `reasoning`: whether prompts let the model reason.
 pub fn template(
     model: &LoadedModel,
     path: &Path,
     tools_required: bool,
+    reasoning: bool,
 ) -> Result<(ChatTemplate, usize), Failure> {
     let at = |e: ChatError| {
         Failure::new(
@@ -82,7 +83,7 @@ pub fn template(
         .ok_or(ChatError::NoTemplate)
         .map_err(at)?;
     let (bos, eos) = model.bos_eos();
-    let template = ChatTemplate::new(&source, &bos, &eos, false).map_err(at)?;
+    let template = ChatTemplate::new(&source, &bos, &eos, reasoning).map_err(at)?;
     // First a real rendering: llama.cpp takes a template that raises for one that renders no tools.
     let held_back = prefix::held_back(&template, model).map_err(at)?;
     if !template.supports_tools().map_err(at)? {

@@ -5,17 +5,22 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, anyhow};
+use bfcl::dataset::Dataset as Samples;
+use bfcl::sampling::Selection;
+use bfcl::subset::Subset;
 use flate2::read::MultiGzDecoder;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{dataset, model, print};
+use crate::accuracy::conversations;
 use crate::chat::dialogue::{Dialogue, ids_sha256};
 use crate::cli::PromptsArgs;
 use crate::conversation::{Conversation, Dataset, json_array};
 use crate::engine::llama::ModelSettings;
 use crate::exit::{Classify, Exit, Failure};
 
-/// One prompt's digests: a row of `prompts` and of the file that `--check` reads.
+/// A turn's digests: a row of `prompts` and of the file that `--check` reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Row {
     conversation_id: String,
@@ -27,30 +32,135 @@ struct Row {
     ideal_new_tokens: usize,
 }
 
+/// The same of a BFCL sample.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct SampleRow {
+    id: String,
+    subset: Subset,
+    prompt_sha256: String,
+    prompt_bytes: usize,
+    n_tokens: usize,
+    tokens_sha256: String,
+}
+
+/// What two rows are compared by.
+trait Digests: Serialize + DeserializeOwned {
+    /// What the row is about.
+    fn place(&self) -> (&str, u32);
+    /// Digest and length of the prompt's bytes.
+    fn prompt(&self) -> (&str, usize);
+    /// Digest and number of its token ids.
+    fn ids(&self) -> (&str, usize);
+}
+
+impl Digests for Row {
+    fn place(&self) -> (&str, u32) {
+        (&self.conversation_id, self.turn)
+    }
+
+    fn prompt(&self) -> (&str, usize) {
+        (&self.prompt_sha256, self.prompt_bytes)
+    }
+
+    fn ids(&self) -> (&str, usize) {
+        (&self.tokens_sha256, self.n_tokens)
+    }
+}
+
+impl Digests for SampleRow {
+    fn place(&self) -> (&str, u32) {
+        (&self.id, 1)
+    }
+
+    fn prompt(&self) -> (&str, usize) {
+        (&self.prompt_sha256, self.prompt_bytes)
+    }
+
+    fn ids(&self) -> (&str, usize) {
+        (&self.tokens_sha256, self.n_tokens)
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Where an input is wrong; a digest that differs is exit 1, not an error.
 pub fn run(args: &PromptsArgs) -> Result<Exit, Failure> {
-    let data = dataset::load(&args.dataset)?;
+    let samples = match &args.data {
+        Some(dir) => Some(dataset::samples(Some(dir))?),
+        None => None,
+    };
+    let data = match samples {
+        Some(_) => None,
+        None => Some(dataset::load(&args.dataset)?),
+    };
     model::open(&args.model)?;
     let loaded = model::load(&args.model, &ModelSettings::vocabulary())?;
-    let (template, held_back) = model::template(&loaded, &args.model, true)?;
-    let mut dialogue = Dialogue::new(&template, &loaded, held_back, true);
-    if let Some(turn) = &args.turn {
-        return show(&mut dialogue, &data, turn);
+    let (template, held_back) = model::template(&loaded, &args.model, true, false)?;
+    // Samples share nothing, so there is nothing to render step by step.
+    let mut dialogue = Dialogue::new(&template, &loaded, held_back, samples.is_none());
+    match (&data, &samples) {
+        (Some(data), _) => match &args.turn {
+            Some(turn) => show(&mut dialogue, data, turn),
+            None => all(args.check.as_deref(), |each| {
+                rows(&mut dialogue, data, each)
+            }),
+        },
+        (None, Some(samples)) => all(args.check.as_deref(), |each| {
+            sample_rows(&mut dialogue, samples, each)
+        }),
+        (None, None) => Ok(Exit::Pass),
     }
-    match &args.check {
-        Some(file) => check(&mut dialogue, &data, file),
-        None => list(&mut dialogue, &data),
+}
+
+/// Lists the rows that `produce` makes, or compares them with a file of digests.
+fn all<R: Digests>(
+    file: Option<&Path>,
+    produce: impl FnOnce(&mut dyn FnMut(R) -> Result<(), Failure>) -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let Some(file) = file else {
+        produce(&mut |row| {
+            let mut line = serde_json::to_string(&row).run_failed()?;
+            line.push('\n');
+            print::stdout(&line)
+        })?;
+        return Ok(Exit::Pass);
+    };
+    let known: Vec<R> = read_digests(file).bad_input()?;
+    let mut comparison = Comparison::default();
+    let mut known = known.into_iter();
+    produce(&mut |row| comparison.see(&row, known.next().as_ref()))?;
+    comparison.end(known.count(), file)
+}
+
+/// Calls `each` with the row of every sample of the gate, in order.
+fn sample_rows(
+    dialogue: &mut Dialogue<'_>,
+    samples: &Samples,
+    each: &mut dyn FnMut(SampleRow) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let gate = Selection::gate(samples);
+    let asked = conversations(samples, &gate).bad_input()?;
+    for (conversation, sample) in asked.conversations.iter().zip(gate.samples(samples)) {
+        open(dialogue, conversation)?;
+        advance(dialogue, conversation, 0)?;
+        each(SampleRow {
+            id: conversation.id.clone(),
+            subset: sample.subset(),
+            prompt_bytes: dialogue.rendered().len(),
+            prompt_sha256: dialogue.seal(),
+            n_tokens: dialogue.ids().len(),
+            tokens_sha256: ids_sha256(dialogue.ids()),
+        })?;
     }
+    Ok(())
 }
 
 /// Calls `each` with the row of every client turn, in file order.
 fn rows(
     dialogue: &mut Dialogue<'_>,
     data: &Dataset,
-    mut each: impl FnMut(Row) -> Result<(), Failure>,
+    each: &mut dyn FnMut(Row) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     for conversation in &data.conversations {
         let mut bytes = 0;
@@ -139,60 +249,58 @@ fn show(dialogue: &mut Dialogue<'_>, data: &Dataset, which: &str) -> Result<Exit
     Ok(Exit::Pass)
 }
 
-fn list(dialogue: &mut Dialogue<'_>, data: &Dataset) -> Result<Exit, Failure> {
-    rows(dialogue, data, |row| {
-        let mut line = serde_json::to_string(&row).run_failed()?;
-        line.push('\n');
-        print::stdout(&line)
-    })?;
-    Ok(Exit::Pass)
+/// How many rows are as expected.
+#[derive(Default)]
+struct Comparison {
+    rows: usize,
+    prompts: usize,
+    ids: usize,
 }
 
-fn check(dialogue: &mut Dialogue<'_>, data: &Dataset, file: &Path) -> Result<Exit, Failure> {
-    let known = read_digests(file).bad_input()?;
-    let mut known = known.into_iter();
-    let (mut turns, mut prompts, mut ids) = (0usize, 0usize, 0usize);
-    rows(dialogue, data, |row| {
-        turns += 1;
-        let Some(want) = known.next() else {
+impl Comparison {
+    fn see<R: Digests>(&mut self, row: &R, want: Option<&R>) -> Result<(), Failure> {
+        self.rows += 1;
+        let Some(want) = want else {
             return Ok(());
         };
-        let same_place = (&row.conversation_id, row.turn) == (&want.conversation_id, want.turn);
-        let same_prompt = same_place
-            && (&row.prompt_sha256, row.prompt_bytes) == (&want.prompt_sha256, want.prompt_bytes);
-        let same_ids = same_place
-            && (&row.tokens_sha256, row.n_tokens) == (&want.tokens_sha256, want.n_tokens);
-        prompts += usize::from(same_prompt);
-        ids += usize::from(same_ids);
+        let same_place = row.place() == want.place();
+        let same_prompt = same_place && row.prompt() == want.prompt();
+        let same_ids = same_place && row.ids() == want.ids();
+        self.prompts += usize::from(same_prompt);
+        self.ids += usize::from(same_ids);
         if !same_prompt || !same_ids {
-            let found = serde_json::to_string(&row).run_failed()?;
-            let expected = serde_json::to_string(&want).run_failed()?;
+            let found = serde_json::to_string(row).run_failed()?;
+            let expected = serde_json::to_string(want).run_failed()?;
             let _ = writeln!(
                 std::io::stderr(),
                 "differs: found    {found}\n         expected {expected}"
             );
         }
         Ok(())
-    })?;
-    let left = known.count();
-    print::stdout(&format!(
-        "prompts equal: {prompts}/{turns}\ntoken-id lists equal: {ids}/{turns}\n"
-    ))?;
-    if left > 0 {
-        let _ = writeln!(
-            std::io::stderr(),
-            "{left} more digests than turns in {}",
-            file.display()
-        );
     }
-    Ok(if prompts == turns && ids == turns && left == 0 {
-        Exit::Pass
-    } else {
-        Exit::GateFailed
-    })
+
+    /// The outcome; `left` digests had no row.
+    fn end(&self, left: usize, file: &Path) -> Result<Exit, Failure> {
+        let Self { rows, prompts, ids } = *self;
+        print::stdout(&format!(
+            "prompts equal: {prompts}/{rows}\ntoken-id lists equal: {ids}/{rows}\n"
+        ))?;
+        if left > 0 {
+            let _ = writeln!(
+                std::io::stderr(),
+                "{left} more digests than prompts in {}",
+                file.display()
+            );
+        }
+        Ok(if prompts == rows && ids == rows && left == 0 {
+            Exit::Pass
+        } else {
+            Exit::GateFailed
+        })
+    }
 }
 
-fn read_digests(file: &Path) -> anyhow::Result<Vec<Row>> {
+fn read_digests<R: Digests>(file: &Path) -> anyhow::Result<Vec<R>> {
     let name = file.display();
     let mut reader = BufReader::new(File::open(file).with_context(|| format!("{name}"))?);
     let gzip = reader

@@ -14,6 +14,9 @@ pub fn failure(error: ResultsError) -> Failure {
         | ResultsError::Accounting(_)
         | ResultsError::Endpoints(_)
         | ResultsError::OtherData { .. }
+        | ResultsError::OtherSamples { .. }
+        | ResultsError::Verdict { .. }
+        | ResultsError::DataMissing { .. }
         | ResultsError::OtherPlan { .. }
         | ResultsError::NotARun { .. }
         | ResultsError::Order { .. }

@@ -1,32 +1,37 @@
-//! `run`: plan, check the machine, load, replay, summarise.
+//! `run`: plan, check the machine, load, replay, ask, summarise.
 //!
 //! Results are opened before the model is loaded, so that a bad directory fails at once; every finished turn is on
 //! disk before the next one starts, so that a late crash keeps what was measured.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
+use bfcl::dataset::{Dataset as Samples, Sample};
+use bfcl::sampling::Selection;
 
 use super::progress::Progress;
 use super::results::failure;
-use super::{dataset, model, print, tokenizer, warmup};
+use super::{accuracy, dataset, model, print, tokenizer, warmup};
 use crate::chat::{ChatTemplate, Dialogue};
-use crate::cli::{Overflow, Profile, RunArgs};
+use crate::cli::{Overflow, Profile, Reasoning, RunArgs};
 use crate::clock::{Clock, MonotonicClock};
 use crate::conversation::{Dataset, json_array};
+use crate::endpoints::Recount;
 use crate::engine::Engine;
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{
     LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings, devices,
 };
 use crate::exit::{Classify, Exit, Failure};
+use crate::machine::identity::FileIdentity;
 use crate::machine::{Machine, Software, describe};
 use crate::metrics::ConversationFacts;
 use crate::output::{render, verdict_line};
-use crate::plan::{Plan, nanos};
+use crate::plan::{ModelPlan, Plan, PlanError, nanos};
 use crate::record::{RecordLog, SelfCheck, TurnRecord};
 use crate::replay::{Ending, Interrupt, LlamaChat, Observer, Replay, Settings, Shared};
-use crate::results::{Resumed, RunDir, SelfCheckRow, SelfChecks};
+use crate::results::{Going, RunDir, SelfCheckRow, SelfChecks, Sources, Started};
 
 /// Runs the command.
 ///
@@ -34,7 +39,7 @@ use crate::results::{Resumed, RunDir, SelfCheckRow, SelfChecks};
 /// Where an input is wrong, the machine cannot do it, or results cannot be kept.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::start());
-    let data = dataset::load(&args.dataset)?;
+    let data = Data::load(args)?;
     let gguf = model::open(&args.model)?;
     let (path, resume) = args.results.directory();
     let dir = if resume {
@@ -50,7 +55,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     );
     let cores = machine.cpu.physical_cores.get().copied().unwrap_or(1);
     let tokenizer = tokenizer::identity(args.tokenizer.as_deref())?;
-    let plan = Plan::new(args, &data, model::describe(&gguf)?, tokenizer, cores).bad_input()?;
+    let plan = data
+        .plan(args, model::describe(&gguf)?, tokenizer, cores)
+        .bad_input()?;
     let recount = tokenizer::load(args.tokenizer.as_deref(), plan.replay.tokenizer.as_ref())?;
     model::check_memory(
         &gguf,
@@ -61,9 +68,13 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     )?;
     let loaded = load(args, &plan)?;
     let tools_required = args.profile == Profile::MlperfV61Edge;
-    let (template, held_back) = model::template(&loaded, &args.model, tools_required)?;
-    let replayed = plan.replay.conversations(&data).bad_input()?;
-    let mut chat = LlamaChat::new(dialogue(&template, &loaded, held_back, &replayed, &plan)?);
+    let reasoning = plan.engine.reasoning == Reasoning::On;
+    let (template, held_back) = model::template(&loaded, &args.model, tools_required, reasoning)?;
+    let phases = Phases {
+        replayed: data.replayed(&plan)?,
+        asked: data.asked(&plan),
+    };
+    let mut chat = LlamaChat::new(phases.dialogue(&template, &loaded, held_back, &plan)?);
     let mut engine = LlamaEngine::new(
         &loaded,
         &plan.engine.context,
@@ -73,7 +84,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     .setup()?;
     let interrupt = Interrupt::default();
     listen(&interrupt)?;
-    let start = start(&dir, &plan, &machine, resume)?;
+    let started = phases.start(&dir, &plan, &machine, resume)?;
     let mut session = Session {
         plan: &plan,
         chat: &mut chat,
@@ -81,36 +92,151 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         clock: &*clock,
         interrupt: &interrupt,
     };
-    warmup::run(&mut session, &dir, start.attempt)?;
-    let ending = session.replay(&replayed, &dir, start)?;
+    let mut samples_chat = LlamaChat::new(Dialogue::new(&template, &loaded, held_back, false));
+    let ending = phases.run(&mut session, &mut samples_chat, &dir, started)?;
     let derived = dir
-        .derive(&plan, &data, tokenizer::recount(&recount))
+        .derive(&plan, &data.sources(tokenizer::recount(&recount)))
         .run_failed()?;
-    print::stdout(&render(args.format.format, &plan.settings(), &derived.summary).run_failed()?)?;
-    eprintln!("{}", verdict_line(&derived.summary));
+    print::stdout(&render(args.format.format, &derived.result).run_failed()?)?;
+    eprintln!("{}", verdict_line(&derived.result));
     Ok(match ending {
         Ending::Interrupted => Exit::Interrupted,
-        Ending::Finished | Ending::TimeCap if derived.gates_pass() => Exit::Pass,
-        Ending::Finished | Ending::TimeCap => Exit::GateFailed,
+        _ if derived.gates_pass() => Exit::Pass,
+        _ => Exit::GateFailed,
     })
 }
 
-/// Opens the directory's files: for a new run, or for going on with one.
-fn start(dir: &RunDir, plan: &Plan, machine: &Machine, resume: bool) -> Result<Resumed, Failure> {
-    if !resume {
-        return Ok(Resumed {
-            log: dir.begin(plan, machine).map_err(failure)?,
-            conversation: 0,
-            attempt: 0,
-        });
+/// What the phases work on, where they are asked for.
+struct Data {
+    conversations: Option<Dataset>,
+    samples: Option<Samples>,
+}
+
+impl Data {
+    fn load(args: &RunArgs) -> Result<Self, Failure> {
+        let phases = &args.phases;
+        Ok(Self {
+            conversations: match phases.accuracy_only {
+                true => None,
+                false => Some(dataset::load(&args.dataset)?),
+            },
+            samples: match phases.performance_only {
+                true => None,
+                false => Some(dataset::samples(phases.data.as_deref())?),
+            },
+        })
     }
-    let resumed = dir.resume(plan, machine).map_err(failure)?;
-    let rows = resumed.log.rows();
-    eprintln!(
-        "resuming: {rows} rows kept, going on with conversation {}",
-        resumed.conversation + 1
-    );
-    Ok(resumed)
+
+    fn plan(
+        &self,
+        args: &RunArgs,
+        model: ModelPlan,
+        tokenizer: Option<FileIdentity>,
+        cores: u32,
+    ) -> Result<Plan, PlanError> {
+        let (conversations, samples) = (self.conversations.as_ref(), self.samples.as_ref());
+        Plan::new(args, conversations, samples, model, tokenizer, cores)
+    }
+
+    fn replayed(&self, plan: &Plan) -> Result<Option<Dataset>, Failure> {
+        let data = self.conversations.as_ref();
+        data.map(|data| plan.replay.conversations(data))
+            .transpose()
+            .bad_input()
+    }
+
+    fn asked(&self, plan: &Plan) -> Option<(&Samples, Selection)> {
+        let (samples, planned) = (self.samples.as_ref()?, plan.accuracy.as_ref()?);
+        Some((samples, planned.selection(samples)))
+    }
+
+    fn sources<'a>(&'a self, recount: Option<&'a dyn Recount>) -> Sources<'a> {
+        Sources {
+            conversations: self.conversations.as_ref(),
+            samples: self.samples.as_ref(),
+            recount,
+        }
+    }
+}
+
+/// The run's phases with what they go through.
+struct Phases<'a> {
+    /// The conversations as they are replayed, variants included.
+    replayed: Option<Dataset>,
+    asked: Option<(&'a Samples, Selection)>,
+}
+
+impl Phases<'_> {
+    fn dialogue<'m>(
+        &self,
+        template: &'m ChatTemplate,
+        loaded: &'m LoadedModel,
+        held_back: usize,
+        plan: &Plan,
+    ) -> Result<Dialogue<'m>, Failure> {
+        match &self.replayed {
+            Some(data) => dialogue(template, loaded, held_back, data, plan),
+            None => Ok(Dialogue::new(template, loaded, held_back, true)),
+        }
+    }
+
+    /// Opens the directory's files: for a new run, or for going on with one.
+    fn start(
+        &self,
+        dir: &RunDir,
+        plan: &Plan,
+        machine: &Machine,
+        resume: bool,
+    ) -> Result<Started, Failure> {
+        if !resume {
+            return dir.begin(plan, machine).map_err(failure);
+        }
+        let ids: Vec<&str> = match &self.asked {
+            Some((samples, selection)) => selection.samples(samples).map(Sample::id).collect(),
+            None => Vec::new(),
+        };
+        let started = dir.resume(plan, machine, &ids).map_err(failure)?;
+        match (&started.turns, &started.samples) {
+            (Some(turns), _) => eprintln!(
+                "resuming: {} rows kept, going on with conversation {}",
+                turns.kept.len(),
+                turns.first + 1
+            ),
+            (None, Some(samples)) => eprintln!(
+                "resuming: {} samples kept, going on with sample {}",
+                samples.kept.len(),
+                samples.first + 1
+            ),
+            (None, None) => {}
+        }
+        Ok(started)
+    }
+
+    /// Performance, then accuracy, under the same settings; an interrupt ends both.
+    fn run<'s, 'm>(
+        &self,
+        session: &mut Session<'s, 'm>,
+        samples_chat: &'s mut LlamaChat<'m>,
+        dir: &RunDir,
+        started: Started,
+    ) -> Result<Ending, Failure> {
+        let mut ending = Ending::Finished;
+        if let (Some(turns), Some(replayed)) = (started.turns, &self.replayed) {
+            warmup::run(session, dir, started.attempt)?;
+            ending = session.replay(replayed, dir, turns, started.attempt)?;
+        }
+        if let (Some(samples), Some((data, selection)), false) =
+            (started.samples, &self.asked, ending == Ending::Interrupted)
+        {
+            session.chat = samples_chat;
+            let asked = accuracy::run(session, (data, selection), samples, started.attempt)?;
+            // A time cap is about the first phase; an interrupt about both.
+            if ending == Ending::Finished || asked == Ending::Interrupted {
+                ending = asked;
+            }
+        }
+        Ok(ending)
+    }
 }
 
 fn load(args: &RunArgs, plan: &Plan) -> Result<LoadedModel, Failure> {
@@ -167,20 +293,20 @@ fn dialogue<'m>(
 
 /// Rows to the log, progress to the terminal.
 struct Keeper<'a> {
-    log: RecordLog,
+    log: RecordLog<TurnRecord>,
     checks: Option<SelfChecks>,
     progress: Progress<'a>,
 }
 
 impl Observer for Keeper<'_> {
     fn started(&mut self, conversation_id: &str, turn: u32) {
-        self.progress.started(conversation_id, turn);
+        self.progress.started(&format!("{conversation_id}:{turn}"));
     }
 
-    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<()> {
+    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<ControlFlow<()>> {
         self.log.append(record)?;
-        self.progress.ended(record);
-        Ok(())
+        self.progress.ended(record, "");
+        Ok(ControlFlow::Continue(()))
     }
 
     fn checked(
@@ -211,20 +337,28 @@ pub(super) struct Session<'s, 'm> {
 }
 
 impl Session<'_, '_> {
-    fn replay(&mut self, data: &Dataset, dir: &RunDir, start: Resumed) -> Result<Ending, Failure> {
+    fn replay(
+        &mut self,
+        data: &Dataset,
+        dir: &RunDir,
+        going: Going<TurnRecord>,
+        attempt: u32,
+    ) -> Result<Ending, Failure> {
         let selection = self.plan.selection();
         let mut settings = self.settings(&selection);
-        settings.first = start.conversation;
-        settings.attempt = start.attempt;
+        settings.first = going.first;
+        settings.attempt = attempt;
+        let left = selection.iter().skip(going.first);
+        let left = left.map(|c| u64::from(c.selected)).sum();
         let mut keeper = Keeper {
-            log: start.log,
+            log: going.log,
             checks: settings
                 .self_check
                 .map(|_| SelfChecks::open(&dir.file("self-checks.jsonl")))
                 .transpose()
                 .context("self-checks.jsonl")
                 .setup()?,
-            progress: Progress::new(&selection, self.clock),
+            progress: Progress::new(left, "turns", self.clock),
         };
         let ending = self.run(data, settings, &mut keeper);
         keeper.progress.finish();
@@ -247,6 +381,7 @@ impl Session<'_, '_> {
             drop_oldest: (replay.overflow == Overflow::DropOldest)
                 .then(|| self.engine.context_size()),
             inject_delays: replay.inject_delays,
+            keep_state: true,
             reuse_across,
             shared: match (reuse_across, replay.overflow) {
                 (true, _) => Shared::System,

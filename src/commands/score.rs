@@ -1,21 +1,17 @@
 //! `score`: outputs from anywhere, scored as the reference scores them. No model is needed.
 
-mod page;
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::anyhow;
-use bfcl::dataset::Dataset;
-use bfcl::dataset::default_dir;
 use bfcl::outputs::Outputs;
 use bfcl::report::{Report, Verdict};
 use bfcl::sampling::Selection;
 use bfcl::score::score;
 
-use super::print;
+use super::{dataset, print};
 use crate::cli::ScoreArgs;
 use crate::exit::{Classify, Exit, Failure};
-use crate::output::{render_page, write_atomic};
+use crate::output::{accuracy_page, render_page, write_atomic};
 
 /// Runs the command.
 ///
@@ -29,7 +25,7 @@ pub fn run(args: &ScoreArgs) -> Result<Exit, Failure> {
         ))
         .bad_input();
     }
-    let dataset = Dataset::open(&data_dir(args.data.as_deref())?).bad_input()?;
+    let dataset = dataset::samples(args.data.as_deref())?;
     let outputs = Outputs::read(&args.outputs, &dataset, &Selection::gate(&dataset)).bad_input()?;
     let scored = score(&dataset, &outputs);
     if let Some(path) = &args.verdicts {
@@ -41,15 +37,6 @@ pub fn run(args: &ScoreArgs) -> Result<Exit, Failure> {
     } else {
         Exit::GateFailed
     })
-}
-
-/// The directory of the BFCL files: as given, else where `scripts/fetch-data` puts them.
-fn data_dir(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    given
-        .map(Path::to_owned)
-        .or_else(default_dir)
-        .ok_or_else(|| anyhow!("no data directory: give --data DIR, or set EDGE_AGENTIC_DATA"))
-        .bad_input()
 }
 
 fn write_verdicts(path: &Path, verdicts: &[Verdict]) -> Result<(), Failure> {
@@ -64,6 +51,6 @@ fn write_verdicts(path: &Path, verdicts: &[Verdict]) -> Result<(), Failure> {
 }
 
 fn print(report: &Report, args: &ScoreArgs) -> Result<(), Failure> {
-    let text = render_page(args.format.format, &page::document(report), report).run_failed()?;
+    let text = render_page(args.format.format, &accuracy_page(report), report).run_failed()?;
     print::stdout(&text)
 }

@@ -3,6 +3,8 @@
 //! The sample shares no task with the benchmark, its rows go to a file of their own, and the state it leaves is
 //! dropped before the first measured turn.
 
+use std::ops::ControlFlow;
+
 use super::dataset;
 use super::run::Session;
 use crate::conversation::{Dataset, variant};
@@ -13,13 +15,14 @@ use crate::record::{RecordLog, SelfCheck, TurnRecord};
 use crate::replay::Observer;
 use crate::results::RunDir;
 
-struct Rows(RecordLog);
+struct Rows(RecordLog<TurnRecord>);
 
 impl Observer for Rows {
     fn started(&mut self, _: &str, _: u32) {}
 
-    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<()> {
-        Ok(self.0.append(record)?)
+    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<ControlFlow<()>> {
+        self.0.append(record)?;
+        Ok(ControlFlow::Continue(()))
     }
 
     fn checked(&mut self, _: &str, _: u32, _: SelfCheck) -> anyhow::Result<()> {

@@ -1,8 +1,10 @@
 //! What a run was set to, in the reference's terms: `run_config` of the summary, and `config.yaml`.
 
+use bfcl::sampling::Sampling;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::BFCL;
 use super::summary::Origin;
 use super::yaml;
 
@@ -18,8 +20,10 @@ pub struct Setup {
     pub model: String,
     /// Name of the `tokenizer.json` that counts tokens, where one was given.
     pub tokenizer: Option<String>,
-    /// File name of the data set.
-    pub dataset: String,
+    /// File name of the conversations; `None` without a performance phase.
+    pub dataset: Option<String>,
+    /// What of BFCL is asked; `None` without an accuracy phase, or where the reference's settings cannot say it.
+    pub bfcl: Option<Sampling>,
     /// Conversations that the plan issues.
     pub conversations: usize,
     /// Passes over them.
@@ -38,12 +42,12 @@ pub struct Setup {
     pub inject_delays: bool,
     /// Turns replayed before the measured ones.
     pub warmup: u32,
-    /// The run went through its whole plan.
+    /// The performance phase went through its whole plan.
     pub finished: bool,
+    /// So did the run.
+    pub ended: bool,
     /// Index of the first row of each continuation of a resumed run.
     pub continued_at: Vec<usize>,
-    /// Entries of `accuracy_results.json` other than the replay's, for `report.txt`.
-    pub accuracy: Vec<Value>,
 }
 
 /// `run_config` of the summary.
@@ -120,7 +124,15 @@ pub fn config_yaml(setup: &Setup) -> String {
     put("type", json!("online"));
     put("load_generator", json!(setup.origin.load_generator));
     put("model_params", model_params(setup));
-    put("datasets", json!([dataset(setup)]));
+    let performance = setup
+        .dataset
+        .as_ref()
+        .map(|path| conversations(setup, path));
+    let datasets: Vec<Value> = performance
+        .into_iter()
+        .chain(setup.bfcl.as_ref().map(bfcl))
+        .collect();
+    put("datasets", json!(datasets));
     put("settings", settings(setup));
     yaml::document(&Value::Object(config))
 }
@@ -139,11 +151,34 @@ fn model_params(setup: &Setup) -> Value {
     params
 }
 
-fn dataset(setup: &Setup) -> Value {
+fn bfcl(sampling: &Sampling) -> Value {
+    let subsets: Vec<&str> = sampling.subsets.iter().map(|s| s.name()).collect();
+    let percent = sampling.percent.iter();
+    let percent: Map<String, Value> = percent
+        .map(|(category, percent)| (category.name().to_owned(), json!(percent)))
+        .collect();
+    let mut params = json!({ "subsets": subsets, "category_sample_pct": percent });
+    if let Some(floor) = sampling.whole_up_to {
+        params["subset_floor"] = json!(floor);
+    }
+    json!({
+        "name": BFCL,
+        "type": "accuracy",
+        "generate_params": params,
+        "accuracy_config": {
+            "eval_method": "bfcl_v4",
+            "ground_truth": "ground_truth",
+            "extractor": "function_call_extractor",
+            "num_repeats": 1,
+        },
+    })
+}
+
+fn conversations(setup: &Setup, path: &str) -> Value {
     json!({
         "name": "agentic_coding",
         "type": "performance",
-        "path": setup.dataset,
+        "path": path,
         "accuracy_config": {
             "eval_method": "agentic_inference_inline",
             "num_repeats": setup.repeats,

@@ -5,16 +5,18 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::BFCL;
 use super::config::{Setup, config_yaml, run_config};
 use super::error::EndpointsError;
 use super::event::{Data, Event, EventKind, write_events};
 use super::output::TextOutput;
 use super::report::{average, report};
+use super::samples::Asked;
 use super::summary::ResultSummary;
 use super::text::{pretty, pretty_ascii};
 use super::tokens::{Recount, TokenSources, count_tokens};
 use super::track::track;
-use super::turns::{events, sample_id};
+use super::turns::{Log, sample_id};
 use crate::accuracy::{self, Answer, Said, Scores, split_repeat};
 use crate::conversation::Dataset;
 use crate::record::TurnRecord;
@@ -30,30 +32,93 @@ struct ScoresFile<'a> {
     load_generator: Option<&'a str>,
 }
 
-/// The files of `endpoints/` by path relative to it, from the rows of `turns.jsonl`, the data set
-/// and the plan. The same input gives the same bytes.
-///
-/// `recount` counts tokens anew, where a `tokenizer.json` was given; without it the token series
-/// are empty, as the reference's are.
+/// What the files are made from. The same input gives the same bytes.
+#[derive(Clone, Copy)]
+pub struct Input<'a> {
+    /// Rows of the performance phase and the data set that it replayed.
+    pub performance: Option<(&'a [TurnRecord], &'a Dataset)>,
+    /// The accuracy phase.
+    pub accuracy: Option<Asked<'a>>,
+    /// Everything that rows do not hold.
+    pub setup: &'a Setup,
+    /// Counts tokens anew, where a `tokenizer.json` was given; without it the token series are empty, as the
+    /// reference's are.
+    pub recount: Option<&'a dyn Recount>,
+}
+
+/// The files of `endpoints/`.
+#[derive(Debug, PartialEq)]
+pub struct Artifacts {
+    /// By path relative to it.
+    pub files: Vec<(&'static str, Vec<u8>)>,
+    /// The inline checker's scores, where there is a performance phase.
+    pub scores: Option<Scores>,
+}
+
+/// Makes the files. A phase that the plan does not have has none.
 ///
 /// # Errors
 /// [`EndpointsError::UnknownTurn`] when the rows are of another data set, and errors of rows whose
 /// times contradict each other.
-pub fn files(
-    records: &[TurnRecord],
-    data: &Dataset,
-    setup: &Setup,
-    recount: Option<&dyn Recount>,
-) -> Result<Vec<(&'static str, Vec<u8>)>, EndpointsError> {
-    let index = sample_index(records, data)?;
-    let events = events(records, &data.sha256, &setup.continued_at, setup.finished);
-    let tokens = count_tokens(records, &data.sha256, recount);
-    let samples = track(&events, &tokens)?;
+pub fn files(input: &Input<'_>) -> Result<Artifacts, EndpointsError> {
+    let setup = input.setup;
+    let mut log = Log::new();
+    if let Some((records, data)) = input.performance {
+        log.turns(records, &data.sha256, &setup.continued_at, setup.finished);
+    }
+    if let Some(asked) = &input.accuracy {
+        log.samples(asked.turns(), asked.ids_sha256);
+    }
+    let events = log.finish(setup.ended);
+    let mut made = Vec::new();
+    let mut index = Map::new();
+    let mut scores = None;
+    let mut entries: Vec<Value> = Vec::new();
+    if let Some(asked) = &input.accuracy {
+        entries.push(asked.entry(input.recount));
+    }
+    if let Some((records, data)) = input.performance {
+        index.insert(PERFORMANCE.to_owned(), json!(sample_index(records, data)?));
+        scores = Some(performance(
+            &mut made,
+            &mut entries,
+            &events,
+            input,
+            (records, data),
+        )?);
+    }
+    if let Some(asked) = &input.accuracy {
+        index.insert(BFCL.to_owned(), json!(asked.index()));
+        let name = setup.origin.load_generator.as_deref();
+        let results = accuracy_results(&entries, name)?;
+        made.push(("accuracy/accuracy_results.json", results));
+    }
+    made.extend([
+        ("events.jsonl", write_events(&events)?),
+        ("sample_idx_map.json", pretty("the sample index", &index)?),
+        ("config.yaml", config_yaml(setup).into_bytes()),
+    ]);
+    Ok(Artifacts {
+        files: made,
+        scores,
+    })
+}
+
+/// The files of the performance phase, and its entry among the accuracy results.
+fn performance(
+    made: &mut Vec<(&'static str, Vec<u8>)>,
+    entries: &mut Vec<Value>,
+    events: &[Event],
+    input: &Input<'_>,
+    (records, data): (&[TurnRecord], &Dataset),
+) -> Result<Scores, EndpointsError> {
+    let setup = input.setup;
+    let tokens = count_tokens(records, &data.sha256, input.recount);
+    let samples = track(events, &tokens)?;
     let origin = &setup.origin;
     let mut summary = ResultSummary::new(&samples, origin, setup.finished, run_config(setup));
-    summary.token_counts = Some(TokenSources::of(recount.is_some(), &tokens));
-    let scores = accuracy::score(&accuracy::expected(data), &answers(&events));
-    let mut entries = setup.accuracy.clone();
+    summary.token_counts = Some(TokenSources::of(input.recount.is_some(), &tokens));
+    let scores = accuracy::score(&accuracy::expected(data), &answers(events));
     let duration_s = samples.duration_ns as f64 / 1e9;
     entries.push(performance_entry(
         &scores,
@@ -61,24 +126,19 @@ pub fn files(
         setup.repeats,
         setup.finished,
     ));
-    let scores = ScoresFile {
+    let file = ScoresFile {
         scores: &scores,
         load_generator: origin.load_generator.as_deref(),
     };
-    Ok(vec![
+    made.extend([
         (
             "performance/result_summary.json",
             pretty("the summary", &summary)?,
         ),
-        ("scores.json", pretty_ascii("the scores", &scores)?),
-        ("events.jsonl", write_events(&events)?),
-        (
-            "sample_idx_map.json",
-            pretty("the sample index", &json!({ PERFORMANCE: index }))?,
-        ),
-        ("config.yaml", config_yaml(setup).into_bytes()),
-        ("report.txt", report(&summary, &entries).into_bytes()),
-    ])
+        ("scores.json", pretty_ascii("the scores", &file)?),
+        ("report.txt", report(&summary, entries).into_bytes()),
+    ]);
+    Ok(scores)
 }
 
 /// Sample id → number of the client turn in the data set, from 0, in the order issued.

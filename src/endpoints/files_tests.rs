@@ -40,6 +40,7 @@ fn rows(data: &Dataset) -> Vec<TurnRecord> {
                 conversation_id: id,
                 tool_calls: calls.collect(),
                 text: Some("Look.<tool_call>…</tool_call><|im_end|>".to_owned()),
+                content: Some("Look.".to_owned()),
                 ..row(turn.turn, number * 100, &[1, 1, 1], &[10, 20, 30], 0)
             }
         })
@@ -55,14 +56,29 @@ fn json(files: &[(&'static str, Vec<u8>)], name: &str) -> Value {
     serde_json::from_str(file(files, name)).expect("JSON")
 }
 
+fn files(
+    rows: &[TurnRecord],
+    data: &Dataset,
+    setup: &Setup,
+    recount: Option<&dyn Recount>,
+) -> Result<Vec<(&'static str, Vec<u8>)>, EndpointsError> {
+    let input = Input {
+        performance: Some((rows, data)),
+        accuracy: None,
+        setup,
+        recount,
+    };
+    super::files(&input).map(|made| made.files)
+}
+
 #[test]
 fn the_recorded_calls_score_one_and_every_file_says_whose_it_is() {
     let data = sample();
     let rows = rows(&data);
     let files = files(&rows, &data, &setup(), None).unwrap_or_else(|e| panic!("{e}"));
     let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
-    let expected = "performance/result_summary.json scores.json events.jsonl sample_idx_map.json \
-        config.yaml report.txt";
+    let expected = "performance/result_summary.json scores.json report.txt events.jsonl \
+        sample_idx_map.json config.yaml";
     assert_eq!(paths, expected.split_whitespace().collect::<Vec<_>>());
     let scores = json(&files, "scores.json");
     assert_eq!(scores["score"], 1.0);

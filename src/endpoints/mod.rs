@@ -25,6 +25,7 @@ mod files;
 mod output;
 mod reply;
 mod report;
+mod samples;
 mod summary;
 mod text;
 mod tokenizer;
@@ -32,6 +33,9 @@ mod tokens;
 mod track;
 mod turns;
 mod yaml;
+
+/// The name under which the reference files the BFCL samples.
+const BFCL: &str = "bfcl_v4::function_calling";
 
 #[cfg(test)]
 mod files_tests;
@@ -45,9 +49,10 @@ pub use self::config::{LoadPattern, RunConfig, Setup, Warmup, config_yaml, run_c
 pub use self::early_stopping::early_stopping;
 pub use self::error::EndpointsError;
 pub use self::event::{Data, Event, EventKind, read_events, write_events};
-pub use self::files::{accuracy_results, answers, files, performance_entry};
+pub use self::files::{Artifacts, Input, accuracy_results, answers, files, performance_entry};
 pub use self::output::{FunctionDelta, Text, TextOutput, ToolCallDelta, ToolCalls};
 pub use self::report::report;
+pub use self::samples::Asked;
 pub use self::summary::{Origin, ResultSummary};
 pub use self::tokenizer::{HfTokenizer, TokenizerError};
 pub use self::tokens::{Recount, SampleTokens, TokenSources, TokenTable, count_tokens};

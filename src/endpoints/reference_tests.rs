@@ -306,7 +306,7 @@ fn our_config_has_the_references_lines() {
         let setup = Setup {
             model: "SmolLM2-135M-Instruct.Q4_1".to_owned(),
             tokenizer: Some("PATH/qwen3".to_owned()),
-            dataset: "PATH/agentic_small.jsonl".to_owned(),
+            dataset: Some("PATH/agentic_small.jsonl".to_owned()),
             conversations: 2,
             max_new_tokens: if run.name == "run_tools" { 128 } else { 48 },
             time_cap_s: Some(14_400.0),

@@ -52,15 +52,7 @@ impl Continuation {
     }
 }
 
-/// The events of a run's rows, in file order.
-///
-/// A turn is issued when it is handed to the engine, its first delta is the token at
-/// `first_delta_index`, and it is complete when its reply is parsed. A failed turn is an error and
-/// completes without output, at the end of its latency where that was recorded. A skipped turn is
-/// issued, fails and completes at one moment: the end of the row before it. Both count in the
-/// reference's latencies, and so they do here. An unfinished run has no closing events.
-///
-/// `continued_at` holds the index of the first row of each continuation.
+/// The events of a run's turns, in file order: [`Log`] with nothing but them.
 #[must_use]
 pub fn events(
     records: &[TurnRecord],
@@ -68,28 +60,112 @@ pub fn events(
     continued_at: &[usize],
     finished: bool,
 ) -> Vec<Event> {
-    let mut clock = Continuation::default();
-    let mut events = vec![Event::session(EventKind::Started, 0)];
-    for (index, record) in records.iter().enumerate() {
-        let continued = index > 0 && continued_at.contains(&index);
-        if continued {
-            events.push(Event::session(EventKind::StopTracking, clock.end));
-            clock.restart();
+    let mut log = Log::new();
+    log.turns(records, dataset_sha256, continued_at, finished);
+    log.finish(finished)
+}
+
+/// A run's events in the making.
+pub(super) struct Log {
+    events: Vec<Event>,
+    clock: Continuation,
+    /// Start of the run that the latest row belongs to.
+    attempt: Option<u32>,
+}
+
+impl Log {
+    /// A session that begins.
+    pub(super) fn new() -> Self {
+        Self {
+            events: vec![Event::session(EventKind::Started, 0)],
+            clock: Continuation::default(),
+            attempt: None,
         }
-        let issued = record.started_ns.map_or(clock.end, |ns| clock.at(ns));
-        if index == 0 || continued {
-            events.push(Event::session(EventKind::StartTracking, issued));
+    }
+
+    /// The performance phase; `finished` where all of it is there.
+    ///
+    /// A turn is issued when it is handed to the engine, its first delta is the token at
+    /// `first_delta_index`, and it is complete when its reply is parsed. A failed turn is an error and
+    /// completes without output, at the end of its latency where that was recorded. A skipped turn is
+    /// issued, fails and completes at one moment: the end of the row before it. Both count in the
+    /// reference's latencies, and so they do here. An unfinished phase is still being tracked.
+    ///
+    /// `continued_at` holds the index of the first row of each continuation.
+    pub(super) fn turns(
+        &mut self,
+        records: &[TurnRecord],
+        dataset_sha256: &str,
+        continued_at: &[usize],
+        finished: bool,
+    ) {
+        for (index, record) in records.iter().enumerate() {
+            let continued = index > 0 && continued_at.contains(&index);
+            if continued {
+                self.session(EventKind::StopTracking);
+                self.clock.restart();
+            }
+            if index == 0 || continued {
+                let issued = self.issued(record);
+                self.events
+                    .push(Event::session(EventKind::StartTracking, issued));
+            }
+            let id = sample_id(dataset_sha256, &record.conversation_id, record.turn);
+            self.row(record, &id);
         }
+        if finished {
+            self.session(EventKind::StopTracking);
+        }
+    }
+
+    /// The accuracy phase: its samples belong to no conversation.
+    pub(super) fn samples<'r>(
+        &mut self,
+        records: impl Iterator<Item = &'r TurnRecord>,
+        ids_sha256: &str,
+    ) {
+        for record in records {
+            if self
+                .attempt
+                .is_some_and(|attempt| attempt != record.attempt)
+            {
+                self.clock.restart();
+            }
+            let first = self.events.len();
+            let id = sample_id(ids_sha256, &record.conversation_id, record.turn);
+            self.row(record, &id);
+            for event in &mut self.events[first..] {
+                event.conversation_id.clear();
+                event.turn = None;
+            }
+        }
+    }
+
+    /// All events; an unfinished run has no closing one.
+    pub(super) fn finish(mut self, finished: bool) -> Vec<Event> {
+        if finished {
+            self.session(EventKind::Ended);
+        }
+        self.events
+    }
+
+    fn session(&mut self, kind: EventKind) {
+        self.events.push(Event::session(kind, self.clock.end));
+    }
+
+    fn issued(&self, record: &TurnRecord) -> u64 {
+        record
+            .started_ns
+            .map_or(self.clock.end, |ns| self.clock.at(ns))
+    }
+
+    fn row(&mut self, record: &TurnRecord, id: &str) {
+        let issued = self.issued(record);
         let ended = issued.saturating_add(record.latency_ns.unwrap_or(0));
-        let id = sample_id(dataset_sha256, &record.conversation_id, record.turn);
-        turn(&mut events, record, &id, issued, ended);
-        clock.end = clock.end.max(ended);
+        turn(&mut self.events, record, id, issued, ended);
+        self.clock.end = self.clock.end.max(ended);
+        self.attempt = Some(record.attempt);
     }
-    if finished {
-        events.push(Event::session(EventKind::StopTracking, clock.end));
-        events.push(Event::session(EventKind::Ended, clock.end));
-    }
-    events
 }
 
 /// The events of one turn.

@@ -14,7 +14,8 @@ pub(super) fn setup() -> Setup {
         },
         model: "Qwen3.6-27B-Q4_K_M".to_owned(),
         tokenizer: None,
-        dataset: "agentic_coding_2.5h.jsonl".to_owned(),
+        dataset: Some("agentic_coding_2.5h.jsonl".to_owned()),
+        bfcl: None,
         conversations: 20,
         repeats: 1,
         max_new_tokens: 1024,
@@ -25,8 +26,8 @@ pub(super) fn setup() -> Setup {
         inject_delays: false,
         warmup: 0,
         finished: true,
+        ended: true,
         continued_at: Vec::new(),
-        accuracy: Vec::new(),
     }
 }
 
@@ -78,6 +79,8 @@ fn t4_02_ttft_is_at_the_first_delta_reasoning_included() {
     let thinking = TurnRecord {
         stop_reason: Some(StopReason::MaxNewTokens),
         text: Some("<think>\nWell".to_owned()),
+        content: Some(String::new()),
+        reasoning_content: Some("Well".to_owned()),
         ..row(1, 100, &[1, 1], &[10, 20], 0)
     };
     let samples = samples(std::slice::from_ref(&thinking), &[], true);

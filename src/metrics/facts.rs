@@ -16,6 +16,20 @@ pub struct RunFacts {
     pub context_tokens: usize,
     /// The inline checker's score, once it has run.
     pub inline_score: Option<f64>,
+    /// How far the accuracy phase came, where the plan has one.
+    pub samples: Option<SampleCounts>,
+}
+
+/// How far the accuracy phase came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampleCounts {
+    /// Samples that the plan asks.
+    pub planned: usize,
+    /// Of those, samples that have a row.
+    pub answered: usize,
+    /// Of those, samples without a reply.
+    pub failed: usize,
 }
 
 /// One conversation of the data set and how much of it the plan selects.

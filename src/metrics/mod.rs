@@ -25,7 +25,7 @@ pub use self::accounting::{AccountingError, StopCounts, TurnCounts};
 pub use self::consistency::{Inconsistency, inconsistencies};
 pub use self::conversations::{ConversationSummary, FirstOverflow};
 pub use self::definitions::{DEFINITIONS, Definition};
-pub use self::facts::{ConversationFacts, Deviation, RunFacts};
+pub use self::facts::{ConversationFacts, Deviation, RunFacts, SampleCounts};
 pub use self::notices::{Problem, ProblemKind, Warning, WarningKind};
 pub use self::series::Series;
 pub use self::summary::{PhaseSeries, SUMMARY_SCHEMA, Summary, continued_at};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::accounting::TurnCounts;
 use super::consistency::inconsistencies;
+use super::facts::RunFacts;
 use super::tokens::{PromptTokens, SelfCheckCounts, Speculation};
 use crate::record::TurnRecord;
 
@@ -29,6 +30,8 @@ pub enum ProblemKind {
     Inconsistent,
     /// Reuse or speculation changed what was generated.
     SelfCheck,
+    /// BFCL samples came back without a reply.
+    FailedSamples,
 }
 
 /// A reason why a run is not valid.
@@ -71,12 +74,13 @@ pub struct Warning {
 pub(super) fn problems(
     records: &[TurnRecord],
     turns: &TurnCounts,
-    finished: bool,
+    facts: &RunFacts,
     checks: SelfCheckCounts,
 ) -> Vec<Problem> {
     let mut found = Vec::new();
     let mut add = |kind, message| found.push(Problem { kind, message });
-    if turns.selected() == 0 {
+    let samples = facts.samples;
+    if turns.selected() == 0 && samples.is_none_or(|s| s.planned == 0) {
         let message = "no turn is selected; widen --conversations or --turns".to_owned();
         add(ProblemKind::NothingSelected, message);
     }
@@ -86,12 +90,26 @@ pub(super) fn problems(
             "{missing} of {of} selected turns were not issued; continue the run with --resume"
         );
         add(ProblemKind::Incomplete, message);
-    } else if !finished {
+    }
+    if let Some(s) = samples.filter(|s| s.answered < s.planned) {
+        let (missing, of) = (s.planned - s.answered, s.planned);
+        let message = format!(
+            "{missing} of {of} BFCL samples were not asked; continue the run with --resume"
+        );
+        add(ProblemKind::Incomplete, message);
+    } else if turns.not_issued == 0 && !facts.finished {
         let message = "the run ended before its plan did; repeat it".to_owned();
         add(ProblemKind::Incomplete, message);
     }
     if turns.failed_all() + turns.skipped > 0 {
         add(ProblemKind::FailedTurns, failed_message(records, turns));
+    }
+    if let Some(s) = samples.filter(|s| s.failed > 0) {
+        let message = format!(
+            "{} of {} BFCL samples have no reply; samples.jsonl has the reasons",
+            s.failed, s.answered
+        );
+        add(ProblemKind::FailedSamples, message);
     }
     if let Some(message) = inconsistent_message(records) {
         add(ProblemKind::Inconsistent, message);

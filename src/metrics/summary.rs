@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::accounting::{AccountingError, StopCounts, TurnCounts};
 use super::conversations::{ConversationSummary, span_ns};
-use super::facts::{Deviation, RunFacts};
+use super::facts::{Deviation, RunFacts, SampleCounts};
 use super::notices::{Problem, Warning, problems, warnings};
 use super::series::Series;
 use super::tokens::{PromptTokens, SelfCheckCounts, Speculation, TokenRates};
@@ -66,6 +66,8 @@ pub struct Summary {
     pub speculation: Speculation,
     /// The inline checker's score (multiset IoU, 0 to 1); null when not run.
     pub inline_score: Option<f64>,
+    /// How far the accuracy phase came; null without one. Its figures are in `accuracy.json`.
+    pub samples: Option<SampleCounts>,
     /// Outcomes of `--self-check`.
     pub self_check: SelfCheckCounts,
     /// The selected conversations, in the order of the data set.
@@ -86,7 +88,7 @@ impl Summary {
             Series::of(records.len(), completed.iter().filter_map(|r| metric(r)))
         };
         let self_check = SelfCheckCounts::of(records);
-        let problems = problems(records, &turns, facts.finished, self_check);
+        let problems = problems(records, &turns, facts, self_check);
         let prompt_tokens = PromptTokens::of(&completed);
         let speculation = Speculation::of(&completed);
         let duration_ns = duration_ns(records);
@@ -115,6 +117,7 @@ impl Summary {
             tokens_per_second: TokenRates::of(&completed, duration_ns),
             speculation,
             inline_score: facts.inline_score,
+            samples: facts.samples,
             self_check,
             conversations: ConversationSummary::all(records, facts),
         })

@@ -1,6 +1,7 @@
 //! Result files and tables: one atomic writer, one output directory, and one
 //! renderer per format. Rendering is a pure function from data to text.
 
+mod accuracy;
 mod atomic;
 mod csv;
 mod dir;
@@ -13,6 +14,7 @@ mod page;
 mod report;
 mod text;
 
+pub use self::accuracy::accuracy_page;
 pub use self::atomic::{
     WriteError, partial_beside, write_atomic, write_bytes_atomic, write_json_atomic,
 };
@@ -21,4 +23,4 @@ pub use self::document::{Align, Block, Column, Document, Table};
 pub use self::format::{Format, UnknownFormat};
 pub use self::number::{count, decimal, milliseconds, percent, seconds};
 pub use self::page::render_page;
-pub use self::report::{RenderError, Settings, render, verdict_line};
+pub use self::report::{RenderError, RunResult, Settings, render, verdict_line};

@@ -1,42 +1,60 @@
-//! A run's summary as a report.
+//! A run's result as a report.
 
 use serde_json::{Map, Value};
 
+use super::accuracy;
 use super::document::{Block, Document, Table};
 use super::format::Format;
 use super::number::{count, decimal, milliseconds, percent, seconds};
 use super::{csv, json, markdown, text};
+use crate::accuracy::AccuracyFigures;
 use crate::metrics::{DEFINITIONS, Series, Summary};
 use crate::record::TurnState;
 
 /// The settings of a run by name, in the order in which they are shown.
 pub type Settings = Map<String, Value>;
 
+/// Everything that a run came to.
+#[derive(Debug, Clone)]
+pub struct RunResult {
+    /// The plan's settings.
+    pub settings: Settings,
+    /// The figures of its turns.
+    pub summary: Summary,
+    /// Those of its BFCL samples, where it asked any.
+    pub accuracy: Option<AccuracyFigures>,
+}
+
 /// The summary has no JSON form.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot render the summary as JSON: {0}")]
 pub struct RenderError(#[from] serde_json::Error);
 
-/// Renders a run's settings and summary for stdout.
+/// Renders a run's result for stdout.
 ///
 /// # Errors
 /// See [`RenderError`].
-pub fn render(
-    format: Format,
-    settings: &Settings,
-    summary: &Summary,
-) -> Result<String, RenderError> {
+pub fn render(format: Format, result: &RunResult) -> Result<String, RenderError> {
     Ok(match format {
-        Format::Table => text::render(&short(settings, summary)),
-        Format::Md => markdown::render(&full(settings, summary)),
-        Format::Json => json::render(settings, summary)?,
-        Format::Csv => csv::render(&json::object(settings, summary)?),
+        Format::Table => text::render(&short(result)),
+        Format::Md => markdown::render(&full(result)),
+        Format::Json => json::render(result)?,
+        Format::Csv => csv::render(&json::object(result)?),
     })
 }
 
-/// The verdict on the replay in one line, deviations included.
+/// The verdict in one line, deviations included; a second one where accuracy was measured.
 #[must_use]
-pub fn verdict_line(summary: &Summary) -> String {
+pub fn verdict_line(result: &RunResult) -> String {
+    let mut line = validity_line(&result.summary);
+    if let Some(accuracy) = &result.accuracy {
+        line.push('\n');
+        line.push_str(&accuracy.verdict_line());
+    }
+    line
+}
+
+fn validity_line(summary: &Summary) -> String {
     let word = match (summary.complete, summary.valid) {
         (_, true) => "VALID",
         (true, false) => "NOT VALID",
@@ -67,10 +85,20 @@ pub fn verdict_line(summary: &Summary) -> String {
 }
 
 /// What fits a terminal's screen.
-fn short(settings: &Settings, summary: &Summary) -> Document {
+fn short(result: &RunResult) -> Document {
     let mut document = Document::default();
-    document.section("Settings", setting_pairs(settings));
-    document.section("Result", result(summary));
+    document.section("Settings", setting_pairs(&result.settings));
+    document.section("Result", verdict(result));
+    if result.summary.turns.total > 0 || result.accuracy.is_none() {
+        performance(&mut document, &result.summary);
+    }
+    if let Some(figures) = &result.accuracy {
+        accuracy::phase(&mut document, figures);
+    }
+    document
+}
+
+fn performance(document: &mut Document, summary: &Summary) {
     document.section("Turns", vec![Block::Table(turns(summary))]);
     document.section(
         "Metrics over completed turns (times in ms)",
@@ -78,12 +106,12 @@ fn short(settings: &Settings, summary: &Summary) -> Document {
     );
     document.section("Phases (ms)", vec![Block::Table(phases(summary))]);
     document.section("Tokens", vec![Block::Pairs(tokens(summary))]);
-    document
 }
 
 /// Everything, with definitions.
-fn full(settings: &Settings, summary: &Summary) -> Document {
-    let mut document = short(settings, summary);
+fn full(result: &RunResult) -> Document {
+    let summary = &result.summary;
+    let mut document = short(result);
     if !summary.conversations.is_empty() {
         document.section("Conversations", vec![Block::Table(conversations(summary))]);
     }
@@ -109,8 +137,9 @@ fn setting_pairs(settings: &Settings) -> Vec<Block> {
     }
 }
 
-fn result(summary: &Summary) -> Vec<Block> {
-    let mut lines = vec![verdict_line(summary)];
+fn verdict(result: &RunResult) -> Vec<Block> {
+    let summary = &result.summary;
+    let mut lines: Vec<String> = verdict_line(result).lines().map(str::to_owned).collect();
     let problems = summary.problems.iter().map(|p| &p.message);
     lines.extend(problems.map(|message| format!("[FAIL] {message}")));
     let warnings = summary.warnings.iter().map(|w| &w.message);

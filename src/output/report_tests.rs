@@ -64,7 +64,15 @@ fn summary() -> Summary {
 }
 
 fn rendered(format: Format) -> String {
-    render(format, &settings(), &summary()).expect("it renders")
+    render(format, &result(settings(), summary())).expect("it renders")
+}
+
+fn result(settings: Settings, summary: Summary) -> RunResult {
+    RunResult {
+        settings,
+        summary,
+        accuracy: None,
+    }
 }
 
 const TABLE: &str = r#"Settings
@@ -161,17 +169,17 @@ fn csv_has_one_line_per_value() {
 
 #[test]
 fn verdicts_name_what_is_wrong() {
-    let line = verdict_line(&summary());
+    let line = verdict_line(&result(settings(), summary()));
     assert_eq!(line, "VALID, not compliant: --turns 2 (expected all)");
     let mut stopped = facts();
     stopped.finished = false;
     stopped.deviations.clear();
     let summary = Summary::compute(&[turn(1, 0)], &stopped).expect("rows and facts agree");
     assert_eq!(
-        verdict_line(&summary),
+        verdict_line(&result(settings(), summary.clone())),
         "NOT VALID, INCOMPLETE: 1 of 2 selected turns were not issued; continue the run with --resume"
     );
-    let text = render(Format::Table, &Settings::new(), &summary).expect("it renders");
+    let text = render(Format::Table, &result(Settings::new(), summary)).expect("it renders");
     assert!(
         text.contains("[FAIL] 1 of 2 selected turns were not issued"),
         "{text}"

@@ -34,6 +34,15 @@ pub enum PlanError {
         /// Conversations there are.
         known: usize,
     },
+    /// A BFCL category or subset that there is none of.
+    #[error(
+        "--categories {found:?}: expected non_live, live, hallucination, or a subset: {}",
+        bfcl::subset::Subset::ALL.map(bfcl::subset::Subset::name).join(", ")
+    )]
+    Category {
+        /// What was given.
+        found: String,
+    },
     /// A model that the locked profile does not allow.
     #[error(
         "the model's architecture is {found:?}, and profile mlperf-v6.1-edge expects {expected:?}; use --profile none \

@@ -1,6 +1,8 @@
 //! The plan of a run: the command line, validated, resolved and complete. Nothing reads flags after it, and it is
 //! written whole into every result.
 
+mod accuracy;
+mod deviations;
 mod error;
 mod select;
 mod settings;
@@ -8,10 +10,9 @@ mod settings;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use crate::accuracy::OslWindow;
-use crate::cli::{Overflow, Profile, RunArgs};
+use crate::cli::{Overflow, Profile, Reasoning, RunArgs};
 use crate::clock::Nanos;
 use crate::conversation::{Dataset, SAMPLE_NAME};
 use crate::engine::cuts::Boundaries;
@@ -20,6 +21,7 @@ use crate::machine::identity::FileIdentity;
 use crate::metrics::{ConversationFacts, Deviation};
 use select::select;
 
+pub use accuracy::AccuracyPlan;
 pub use error::PlanError;
 
 /// The locked settings of MLPerf Inference v6.1, Edge, agentic (`../shared/RULES.md`, "Fixed").
@@ -61,9 +63,11 @@ pub struct Plan {
     pub seed: u64,
     /// The model.
     pub model: ModelPlan,
-    /// The conversations.
-    pub dataset: DatasetPlan,
-    /// How the replay runs.
+    /// The conversations of the performance phase; `None` without one.
+    pub dataset: Option<DatasetPlan>,
+    /// The samples of the accuracy phase; `None` without one.
+    pub accuracy: Option<AccuracyPlan>,
+    /// How turns run, in both phases.
     pub replay: ReplayPlan,
     /// How llama.cpp runs.
     pub engine: EnginePlan,
@@ -157,7 +161,7 @@ pub struct ReplayPlan {
     pub self_check: Option<u32>,
 }
 
-/// The engine's settings. Temperature 0 and no reasoning are not settings: nothing else is built.
+/// The engine's settings. Temperature 0 is not a setting: nothing else is built.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnginePlan {
@@ -165,6 +169,8 @@ pub struct EnginePlan {
     pub context: ContextSettings,
     /// Where decode calls end.
     pub boundaries: Boundaries,
+    /// Whether prompts let the model reason.
+    pub reasoning: Reasoning,
     /// Layers to offload.
     pub n_gpu_layers: u32,
     /// Devices by name; empty: llama.cpp's choice.
@@ -172,14 +178,15 @@ pub struct EnginePlan {
 }
 
 impl Plan {
-    /// Validates and resolves `args`. `threads` is used where none are given; `tokenizer` is the file that `args`
-    /// name.
+    /// Validates and resolves `args`. `data` and `samples` are what the phases work on, where they are asked for;
+    /// `threads` is used where none are given; `tokenizer` is the file that `args` name.
     ///
     /// # Errors
     /// See [`PlanError`].
     pub fn new(
         args: &RunArgs,
-        data: &Dataset,
+        data: Option<&Dataset>,
+        samples: Option<&bfcl::dataset::Dataset>,
         model: ModelPlan,
         tokenizer: Option<FileIdentity>,
         threads: u32,
@@ -204,11 +211,18 @@ impl Plan {
             },
             seed: locked::SEED,
             model,
-            dataset: DatasetPlan {
-                name: name(args.dataset.dataset.as_deref()),
-                sha256: data.sha256.clone(),
-                conversations: select(args, data)?,
-            },
+            dataset: data
+                .map(|data| {
+                    Ok::<_, PlanError>(DatasetPlan {
+                        name: name(args.dataset.dataset.as_deref()),
+                        sha256: data.sha256.clone(),
+                        conversations: select(args, data)?,
+                    })
+                })
+                .transpose()?,
+            accuracy: samples
+                .map(|samples| AccuracyPlan::new(&args.phases, samples))
+                .transpose()?,
             replay: replay(args, tokenizer)?,
             engine: engine(args, threads)?,
             deviations: Vec::new(),
@@ -217,11 +231,16 @@ impl Plan {
         Ok(plan)
     }
 
+    /// The conversations of the performance phase and how much of each is replayed.
+    #[must_use]
+    pub fn conversations(&self) -> &[SelectedConversation] {
+        self.dataset.as_ref().map_or(&[], |d| &d.conversations)
+    }
+
     /// The selection as the replay and the summary take it.
     #[must_use]
     pub fn selection(&self) -> Vec<ConversationFacts> {
-        self.dataset
-            .conversations
+        self.conversations()
             .iter()
             .map(|c| ConversationFacts {
                 conversation_id: c.id.clone(),
@@ -243,82 +262,6 @@ impl Plan {
         }
         (self.deviations != self.deviations())
             .then(|| "its deviations are not those of its settings: the file was edited".to_owned())
-    }
-
-    fn deviations(&self) -> Vec<Deviation> {
-        let all: u32 = self.dataset.conversations.iter().map(|c| c.turns).sum();
-        let selected: u32 = self.dataset.conversations.iter().map(|c| c.selected).sum();
-        let checks = [
-            (
-                "phases",
-                json!("performance, accuracy"),
-                json!("performance"),
-            ),
-            (
-                "model-architecture",
-                json!(locked::ARCHITECTURE),
-                json!(self.model.architecture),
-            ),
-            (
-                "model-shape",
-                json!(locked::MODEL_SHAPE),
-                json!(self.model.shape),
-            ),
-            (
-                "template-tools",
-                json!(true),
-                json!(self.model.template_tools),
-            ),
-            (
-                "dataset-sha256",
-                json!(locked::DATASET_SHA256),
-                json!(self.dataset.sha256),
-            ),
-            ("turns", json!(all), json!(selected)),
-            (
-                "ctx-size",
-                json!(locked::CTX_SIZE),
-                json!(self.engine.context.ctx_size),
-            ),
-            (
-                "max-new-tokens",
-                json!(locked::MAX_NEW_TOKENS),
-                json!(self.replay.max_new_tokens),
-            ),
-            (
-                "turn-timeout",
-                json!(locked::TURN_TIMEOUT_S),
-                json!(self.replay.turn_timeout_s),
-            ),
-            ("time-cap", Value::Null, json!(self.replay.time_cap_s)),
-            (
-                "overflow",
-                json!(Overflow::Fail),
-                json!(self.replay.overflow),
-            ),
-            (
-                "inject-delays",
-                json!(false),
-                json!(self.replay.inject_delays),
-            ),
-            ("salt", json!(false), json!(self.replay.salt)),
-            (
-                "reuse-across-conversations",
-                json!(false),
-                json!(self.replay.reuse_across_conversations),
-            ),
-            ("warmup", json!(0), json!(self.replay.warmup)),
-            ("repeat", json!(1), json!(self.replay.repeat)),
-        ];
-        checks
-            .into_iter()
-            .filter(|(_, expected, actual)| expected != actual)
-            .map(|(name, expected, actual)| Deviation {
-                name: name.to_owned(),
-                expected,
-                actual,
-            })
-            .collect()
     }
 }
 
@@ -407,6 +350,7 @@ fn engine(args: &RunArgs, threads: u32) -> Result<EnginePlan, PlanError> {
             cache_type_v: e.cache_type_v,
         },
         boundaries: args.boundaries,
+        reasoning: args.phases.reasoning,
         n_gpu_layers: e.n_gpu_layers,
         devices: e.device.clone(),
     })

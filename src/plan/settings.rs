@@ -21,7 +21,15 @@ impl Plan {
                 "architecture",
                 json!(format!("{}, {}", self.model.architecture, self.model.shape)),
             ),
-            ("data set", json!(self.dataset.name)),
+            (
+                "data set",
+                json!(self.dataset.as_ref().map(|d| d.name.as_str())),
+            ),
+            (
+                "BFCL samples",
+                json!(self.accuracy.as_ref().map(super::AccuracyPlan::described)),
+            ),
+            ("reasoning", json!(self.engine.reasoning)),
             ("max new tokens", json!(self.replay.max_new_tokens)),
             ("context", json!(context.ctx_size)),
             ("boundaries", json!(self.engine.boundaries.to_string())),
@@ -48,6 +56,9 @@ impl Plan {
                 }),
             ),
         ];
-        rows.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()
+        rows.into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
     }
 }

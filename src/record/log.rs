@@ -1,11 +1,12 @@
-//! The append-only writer of `turns.jsonl`.
+//! The append-only writer of `turns.jsonl` and `samples.jsonl`.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
+use super::Row;
 use super::read::{ReadError, read_records};
-use super::{SCHEMA, TurnRecord, TurnState};
 
 /// Why a row could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -44,14 +45,12 @@ pub enum LogError {
         expected: usize,
     },
     /// The row must not be written.
-    #[error("row {row}: conversation {conversation_id:?} turn {turn}: {what}")]
+    #[error("row {row}: {about}: {what}")]
     Row {
         /// The row's number, from 1.
         row: usize,
-        /// The conversation.
-        conversation_id: String,
-        /// The turn.
-        turn: u32,
+        /// What it is about.
+        about: String,
         /// What is wrong with it.
         what: String,
     },
@@ -94,19 +93,20 @@ impl RowSink for File {
     }
 }
 
-/// The append-only log of turns.
+/// An append-only log of rows.
 ///
 /// Each row is one `write` call followed by `fdatasync`, so a process killed at
 /// any moment leaves whole rows and at most one torn last line.
-pub struct RecordLog {
+pub struct RecordLog<R> {
     path: PathBuf,
     sink: Box<dyn RowSink>,
     line: Vec<u8>,
     rows: usize,
     failed: bool,
+    kind: PhantomData<fn(&R)>,
 }
 
-impl RecordLog {
+impl<R: Row> RecordLog<R> {
     /// Creates the file, which must not exist yet.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl RecordLog {
             Ok(file) => locked(file, &path)?,
             Err(source) => return Err(LogError::Open { path, source }),
         };
-        let back = read_records(&path)?;
+        let back = read_records::<R>(&path)?;
         let Some(length) = back.length_of(keep) else {
             let found = back.records.len();
             return Err(LogError::TooFewRows {
@@ -165,6 +165,7 @@ impl RecordLog {
             line: Vec::new(),
             rows,
             failed: false,
+            kind: PhantomData,
         }
     }
 
@@ -185,8 +186,8 @@ impl RecordLog {
     /// # Errors
     /// [`LogError::Write`] at the first failure; [`LogError::Poisoned`] for
     /// every call after it; [`LogError::Row`] for a record that may not be a
-    /// row (`not_issued`, `not_selected`, another schema).
-    pub fn append(&mut self, record: &TurnRecord) -> Result<(), LogError> {
+    /// row.
+    pub fn append(&mut self, record: &R) -> Result<(), LogError> {
         let row = self.rows + 1;
         if self.failed {
             let path = self.path.clone();
@@ -207,14 +208,13 @@ impl RecordLog {
         Ok(())
     }
 
-    fn encode(&mut self, row: usize, record: &TurnRecord) -> Result<(), LogError> {
+    fn encode(&mut self, row: usize, record: &R) -> Result<(), LogError> {
         let refuse = |what: String| LogError::Row {
             row,
-            conversation_id: record.conversation_id.clone(),
-            turn: record.turn,
+            about: record.about(),
             what,
         };
-        if let Some(what) = not_a_row(record) {
+        if let Some(what) = record.fault() {
             return Err(refuse(what));
         }
         self.line.clear();
@@ -222,25 +222,6 @@ impl RecordLog {
         self.line.push(b'\n');
         Ok(())
     }
-}
-
-/// Why `record` may not stand in the file, if so.
-pub(super) fn not_a_row(record: &TurnRecord) -> Option<String> {
-    if record.schema != SCHEMA {
-        return Some(format!(
-            "schema: found {}, expected {SCHEMA}; use the edge-agentic version that wrote it",
-            record.schema
-        ));
-    }
-    if !record.state.is_row() {
-        return Some(format!(
-            "state: found {}, expected one that is written; {} and {} are derived",
-            record.state,
-            TurnState::NotIssued,
-            TurnState::NotSelected
-        ));
-    }
-    None
 }
 
 /// Holds `file` for this process alone, until it is closed. A file system that

@@ -1,25 +1,41 @@
-//! What was measured about one turn: a row of `turns.jsonl`.
+//! What was measured about one turn (a row of `turns.jsonl`) or one BFCL sample
+//! (a row of `samples.jsonl`).
 //!
-//! The file is append-only and is, with the plan, the machine and the data set,
-//! the truth from which every other result is rebuilt. [`RecordLog`] writes it,
-//! [`read_records`] reads it back.
+//! Both files are append-only and are, with the plan, the machine and the data,
+//! the truth from which every other result is rebuilt. [`RecordLog`] writes
+//! them, [`read_records`] reads them back.
 
 mod log;
 mod read;
+mod sample;
 mod state;
 
 #[cfg(test)]
 mod tests;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 pub use self::log::{LogError, RecordLog, RowSink};
 pub use self::read::{ReadBack, ReadError, TornLine, parse_records, read_records};
+pub use self::sample::SampleRecord;
 pub use self::state::{StopReason, TurnState};
 use crate::clock::{Nanos, Timestamp};
 
 /// The version of the row's layout; a reader refuses any other.
 pub const SCHEMA: u32 = 1;
+
+/// A line of an append-only file.
+pub trait Row: Serialize + DeserializeOwned {
+    /// What a row is, in messages.
+    const NOUN: &'static str;
+
+    /// What this row is about; no other row of the file may be about it.
+    fn about(&self) -> String;
+
+    /// Why it may not stand in the file, if so.
+    fn fault(&self) -> Option<String>;
+}
 
 /// One turn, as written to `turns.jsonl`.
 ///
@@ -91,6 +107,10 @@ pub struct TurnRecord {
     pub token_ns: Vec<Nanos>,
     /// The generated text, special tokens included.
     pub text: Option<String>,
+    /// The visible text of the parsed reply; `None` where nothing was parsed.
+    pub content: Option<String>,
+    /// The reasoning of the parsed reply; `None` where nothing was parsed.
+    pub reasoning_content: Option<String>,
     /// The tool calls parsed from the text, in order.
     pub tool_calls: Vec<ToolCall>,
     /// Prompt tokens removed by `--overflow drop-oldest`.
@@ -143,6 +163,8 @@ impl TurnRecord {
             driver_ns: None,
             token_ns: Vec::new(),
             text: None,
+            content: None,
+            reasoning_content: None,
             tool_calls: Vec::new(),
             dropped_tokens: 0,
             dropped_messages: 0,
@@ -163,6 +185,32 @@ impl TurnRecord {
             ..Self::new(conversation_id, turn, TurnState::Skipped)
         }
     }
+}
+
+impl Row for TurnRecord {
+    const NOUN: &'static str = "turn";
+
+    fn about(&self) -> String {
+        format!("conversation {:?} turn {}", self.conversation_id, self.turn)
+    }
+
+    fn fault(&self) -> Option<String> {
+        if self.schema != SCHEMA {
+            return Some(other_schema(self.schema));
+        }
+        (!self.state.is_row()).then(|| {
+            format!(
+                "state: found {}, expected one that is written; {} and {} are derived",
+                self.state,
+                TurnState::NotIssued,
+                TurnState::NotSelected
+            )
+        })
+    }
+}
+
+fn other_schema(found: u32) -> String {
+    format!("schema: found {found}, expected {SCHEMA}; use the edge-agentic version that wrote it")
 }
 
 /// Where a turn's time went, ns. The phases are disjoint intervals of the turn,

@@ -1,13 +1,12 @@
-//! Reading `turns.jsonl` back, after a finished run or a killed one.
+//! Reading rows back, after a finished run or a killed one.
 
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::TurnRecord;
-use super::log::not_a_row;
+use super::Row;
 
-/// Why a file of turns cannot be used.
+/// Why a file of rows cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file could not be read.
@@ -30,8 +29,8 @@ pub enum ReadError {
         /// What was found and expected.
         what: String,
     },
-    /// One turn has two rows.
-    #[error("{}: line {line}: conversation {conversation_id:?} turn {turn} is already on line {first}; one row per turn is expected", path.display())]
+    /// One thing has two rows.
+    #[error("{}: line {line}: {about} is already on line {first}; one row each is expected", path.display())]
     Duplicate {
         /// The file.
         path: PathBuf,
@@ -39,10 +38,8 @@ pub enum ReadError {
         line: usize,
         /// The first row's line, from 1.
         first: usize,
-        /// The conversation.
-        conversation_id: String,
-        /// The turn.
-        turn: u32,
+        /// What both are about.
+        about: String,
     },
 }
 
@@ -57,18 +54,28 @@ pub struct TornLine {
     pub bytes: u64,
 }
 
-/// What a file of turns holds.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ReadBack {
+/// What a file of rows holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadBack<R> {
     /// The whole rows, in file order.
-    pub records: Vec<TurnRecord>,
-    /// The torn last line, if there is one. Its turn did not finish.
+    pub records: Vec<R>,
+    /// The torn last line, if there is one. What it is about did not finish.
     pub torn: Option<TornLine>,
     /// Byte offset of the end of each row.
     ends: Vec<u64>,
 }
 
-impl ReadBack {
+impl<R> Default for ReadBack<R> {
+    fn default() -> Self {
+        Self {
+            records: Vec::new(),
+            torn: None,
+            ends: Vec::new(),
+        }
+    }
+}
+
+impl<R> ReadBack<R> {
     /// The file's length in bytes up to the end of its first `rows` rows;
     /// `None` when it has fewer.
     #[must_use]
@@ -80,11 +87,11 @@ impl ReadBack {
     }
 }
 
-/// Reads a file of turns.
+/// Reads a file of rows.
 ///
 /// # Errors
 /// See [`ReadError`]; a torn last line is not an error.
-pub fn read_records(path: &Path) -> Result<ReadBack, ReadError> {
+pub fn read_records<R: Row>(path: &Path) -> Result<ReadBack<R>, ReadError> {
     let bytes = std::fs::read(path).map_err(|source| ReadError::Io {
         path: path.to_owned(),
         source,
@@ -92,13 +99,13 @@ pub fn read_records(path: &Path) -> Result<ReadBack, ReadError> {
     parse_records(path, &bytes)
 }
 
-/// Parses the bytes of a file of turns; `path` is used in errors only.
+/// Parses the bytes of a file of rows; `path` is used in errors only.
 ///
 /// # Errors
 /// [`ReadError::Damaged`] or [`ReadError::Duplicate`].
-pub fn parse_records(path: &Path, bytes: &[u8]) -> Result<ReadBack, ReadError> {
+pub fn parse_records<R: Row>(path: &Path, bytes: &[u8]) -> Result<ReadBack<R>, ReadError> {
     let mut back = ReadBack::default();
-    let mut seen: HashMap<(String, u32), usize> = HashMap::new();
+    let mut seen: HashMap<String, usize> = HashMap::new();
     let mut offset = 0;
     for (index, line) in bytes.split_inclusive(|b| *b == b'\n').enumerate() {
         let number = index + 1;
@@ -111,15 +118,13 @@ pub fn parse_records(path: &Path, bytes: &[u8]) -> Result<ReadBack, ReadError> {
             break;
         };
         offset += line.len();
-        let record = parse_row(path, number, row)?;
-        let key = (record.conversation_id.clone(), record.turn);
-        if let Some(first) = seen.insert(key, number) {
+        let record: R = parse_row(path, number, row)?;
+        if let Some(first) = seen.insert(record.about(), number) {
             return Err(ReadError::Duplicate {
                 path: path.to_owned(),
                 line: number,
                 first,
-                conversation_id: record.conversation_id,
-                turn: record.turn,
+                about: record.about(),
             });
         }
         back.records.push(record);
@@ -128,21 +133,21 @@ pub fn parse_records(path: &Path, bytes: &[u8]) -> Result<ReadBack, ReadError> {
     Ok(back)
 }
 
-fn parse_row(path: &Path, line: usize, row: &[u8]) -> Result<TurnRecord, ReadError> {
+fn parse_row<R: Row>(path: &Path, line: usize, row: &[u8]) -> Result<R, ReadError> {
     let damaged = |column, what| ReadError::Damaged {
         path: path.to_owned(),
         line,
         column,
         what,
     };
-    let record: TurnRecord = serde_json::from_slice(row).map_err(|e| {
+    let record: R = serde_json::from_slice(row).map_err(|e| {
         // serde_json counts lines within the row, which is always 1 here.
         let place = format!(" at line {} column {}", e.line(), e.column());
         let text = e.to_string();
         let what = text.strip_suffix(&place).unwrap_or(&text);
-        damaged(e.column(), format!("expected a turn, found {what}"))
+        damaged(e.column(), format!("expected a {}, found {what}", R::NOUN))
     })?;
-    match not_a_row(&record) {
+    match record.fault() {
         Some(what) => Err(damaged(0, what)),
         None => Ok(record),
     }

@@ -52,7 +52,7 @@ impl Scratch {
 
     fn with_rows(turns: &[u32]) -> Self {
         let scratch = Self::new();
-        let mut log = RecordLog::create(scratch.path()).expect("a new file");
+        let mut log = RecordLog::<TurnRecord>::create(scratch.path()).expect("a new file");
         for turn in turns {
             log.append(&row(*turn)).expect("appended");
         }
@@ -84,11 +84,11 @@ fn field_names_and_order_are_those_of_the_design() {
 #[test]
 fn rows_are_read_back_as_they_were_written() {
     let scratch = Scratch::new();
-    let mut log = RecordLog::create(scratch.path()).expect("a new file");
+    let mut log = RecordLog::<TurnRecord>::create(scratch.path()).expect("a new file");
     log.append(&full_row()).expect("first");
     log.append(&row(3)).expect("second");
     assert_eq!(log.rows(), 2);
-    let back = read_records(&scratch.path()).expect("whole");
+    let back = read_records::<TurnRecord>(&scratch.path()).expect("whole");
     assert_eq!(back.records, [full_row(), row(3)]);
     assert_eq!(back.torn, None);
     let length = scratch.path().metadata().expect("a file").len();
@@ -99,15 +99,17 @@ fn rows_are_read_back_as_they_were_written() {
 #[test]
 fn an_existing_file_is_not_touched() {
     let scratch = Scratch::with_rows(&[1]);
-    let error = RecordLog::create(scratch.path()).err().expect("refused");
+    let error = RecordLog::<TurnRecord>::create(scratch.path())
+        .err()
+        .expect("refused");
     assert!(error.to_string().contains("--resume"), "{error}");
-    let back = read_records(&scratch.path()).expect("whole");
+    let back = read_records::<TurnRecord>(&scratch.path()).expect("whole");
     assert_eq!(back.records.len(), 1);
 }
 
 #[test]
 fn an_empty_file_has_no_rows() {
-    let back = parse_records(Path::new("x"), b"").expect("empty");
+    let back = parse_records::<TurnRecord>(Path::new("x"), b"").expect("empty");
     assert_eq!(back, ReadBack::default());
 }
 
@@ -117,7 +119,8 @@ fn t8_09_a_torn_last_line_is_reported_and_the_rest_kept() {
     let whole = std::fs::read(scratch.path()).expect("bytes");
     let first = whole.iter().position(|b| *b == b'\n').expect("a line") + 1;
     for cut in first + 1..whole.len() {
-        let back = parse_records(Path::new("x"), &whole[..cut]).expect("torn, not damaged");
+        let back =
+            parse_records::<TurnRecord>(Path::new("x"), &whole[..cut]).expect("torn, not damaged");
         assert_eq!(back.records, [row(1)]);
         let torn = TornLine {
             line: 2,
@@ -136,13 +139,13 @@ fn t8_09_resume_drops_the_torn_line_and_the_interrupted_conversation() {
         .open(scratch.path())
         .expect("the file");
     file.write_all(b"{\"schema\":1,\"conv").expect("half a row");
-    let mut log = RecordLog::resume(scratch.path(), 2).expect("two rows kept");
+    let mut log = RecordLog::<TurnRecord>::resume(scratch.path(), 2).expect("two rows kept");
     assert_eq!(log.rows(), 2);
     log.append(&row(7)).expect("appended");
-    let back = read_records(&scratch.path()).expect("whole");
+    let back = read_records::<TurnRecord>(&scratch.path()).expect("whole");
     assert_eq!(back.records, [row(1), row(3), row(7)]);
     assert_eq!(back.torn, None);
-    let second = RecordLog::resume(scratch.path(), 3)
+    let second = RecordLog::<TurnRecord>::resume(scratch.path(), 3)
         .err()
         .expect("one writer");
     assert!(
@@ -150,7 +153,7 @@ fn t8_09_resume_drops_the_torn_line_and_the_interrupted_conversation() {
         "{second}"
     );
     drop(log);
-    let error = RecordLog::resume(scratch.path(), 4)
+    let error = RecordLog::<TurnRecord>::resume(scratch.path(), 4)
         .err()
         .expect("three rows");
     assert!(error.to_string().contains("found 3 rows"), "{error}");
@@ -174,7 +177,7 @@ fn a_damaged_line_is_refused_with_its_number() {
     ];
     for (line, what) in cases {
         let bytes = format!("{good}\n{line}\n{good}\n");
-        let text = parse_records(Path::new("r1/turns.jsonl"), bytes.as_bytes())
+        let text = parse_records::<TurnRecord>(Path::new("r1/turns.jsonl"), bytes.as_bytes())
             .expect_err("damaged")
             .to_string();
         assert!(text.starts_with("r1/turns.jsonl: line 2, "), "{text}");
@@ -187,7 +190,7 @@ fn a_damaged_line_is_refused_with_its_number() {
 fn t8_09_a_second_row_of_a_turn_is_refused_with_both_lines() {
     let line = serde_json::to_string(&row(1)).expect("a row");
     let bytes = format!("{line}\n{line}\n");
-    let text = parse_records(Path::new("x"), bytes.as_bytes())
+    let text = parse_records::<TurnRecord>(Path::new("x"), bytes.as_bytes())
         .expect_err("duplicate")
         .to_string();
     assert!(text.contains("line 2") && text.contains("line 1"), "{text}");
@@ -196,7 +199,7 @@ fn t8_09_a_second_row_of_a_turn_is_refused_with_both_lines() {
 #[test]
 fn derived_states_and_other_schemas_are_not_written() {
     let scratch = Scratch::new();
-    let mut log = RecordLog::create(scratch.path()).expect("a new file");
+    let mut log = RecordLog::<TurnRecord>::create(scratch.path()).expect("a new file");
     for state in [TurnState::NotIssued, TurnState::NotSelected] {
         let error = log
             .append(&TurnRecord::new("a", 1, state))
@@ -208,7 +211,10 @@ fn derived_states_and_other_schemas_are_not_written() {
     assert!(log.append(&other).is_err());
     log.append(&row(1)).expect("the log itself is sound");
     assert_eq!(
-        read_records(&scratch.path()).expect("whole").records.len(),
+        read_records::<TurnRecord>(&scratch.path())
+            .expect("whole")
+            .records
+            .len(),
         1
     );
 }
@@ -253,7 +259,7 @@ impl RowSink for Counting {
 fn each_row_is_one_write_and_one_sync() {
     let sink = Counting::default();
     sink.state.lock().expect("no panic").room = usize::MAX;
-    let mut log = RecordLog::with_sink("turns.jsonl", 0, Box::new(sink.clone()));
+    let mut log = RecordLog::<TurnRecord>::with_sink("turns.jsonl", 0, Box::new(sink.clone()));
     for turn in [1, 3, 5] {
         log.append(&row(turn)).expect("appended");
     }
@@ -266,7 +272,7 @@ fn t8_11_the_first_failed_write_stops_the_log() {
     let sink = Counting::default();
     let length = serde_json::to_string(&row(1)).expect("a row").len() + 1;
     sink.state.lock().expect("no panic").room = length + length / 2;
-    let mut log = RecordLog::with_sink("r1/turns.jsonl", 0, Box::new(sink.clone()));
+    let mut log = RecordLog::<TurnRecord>::with_sink("r1/turns.jsonl", 0, Box::new(sink.clone()));
     log.append(&row(1)).expect("fits");
     let error = log.append(&row(3)).expect_err("full");
     let text = error.to_string();
@@ -288,7 +294,7 @@ fn t8_11_a_full_device_is_reported_with_its_path() {
         .append(true)
         .open("/dev/full")
         .expect("every Linux has it");
-    let mut log = RecordLog::with_sink("/dev/full", 0, Box::new(full));
+    let mut log = RecordLog::<TurnRecord>::with_sink("/dev/full", 0, Box::new(full));
     let error = log.append(&row(1)).expect_err("no space");
     let text = error.to_string();
     assert!(text.contains("/dev/full: cannot write row 1"), "{text}");
@@ -306,13 +312,13 @@ proptest! {
         let mut line = serde_json::to_vec(&record).expect("a row");
         prop_assert!(!line.contains(&b'\n'));
         line.push(b'\n');
-        let back = parse_records(Path::new("x"), &line).expect("its own row");
+        let back = parse_records::<TurnRecord>(Path::new("x"), &line).expect("its own row");
         prop_assert_eq!(back.records, vec![record]);
     }
 
     #[test]
     fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-        let _ = parse_records(Path::new("x"), &bytes);
+        let _ = parse_records::<TurnRecord>(Path::new("x"), &bytes);
     }
 
     #[test]
@@ -327,7 +333,7 @@ proptest! {
         }
         let cut = cut.min(bytes.len());
         let whole = ends.iter().filter(|end| **end <= cut).count() - 1;
-        let back = parse_records(Path::new("x"), &bytes[..cut]).expect("torn at most");
+        let back = parse_records::<TurnRecord>(Path::new("x"), &bytes[..cut]).expect("torn at most");
         prop_assert_eq!(&back.records[..], &rows[..whole]);
         prop_assert_eq!(back.torn.is_some(), !ends.contains(&cut));
     }

@@ -16,6 +16,8 @@ mod row;
 #[cfg(test)]
 mod tests;
 
+use std::ops::ControlFlow;
+
 use thiserror::Error;
 
 pub use chat::{Chat, Dropped, LlamaChat};
@@ -54,6 +56,8 @@ pub struct Settings<'a> {
     pub drop_oldest: Option<usize>,
     /// Whether to wait the recorded time of a tool before its results are sent.
     pub inject_delays: bool,
+    /// Whether state is kept for the next turn. Without it a prompt is evaluated in as few calls as possible.
+    pub keep_state: bool,
     /// Whether a conversation may start from state that another one left.
     pub reuse_across: bool,
     /// Which earlier state is kept besides that of the last prompt.
@@ -61,6 +65,11 @@ pub struct Settings<'a> {
 }
 
 impl Settings<'_> {
+    /// The length of the current prompt's prefix whose state is kept.
+    fn reusable(&self, chat: &dyn Chat) -> usize {
+        if self.keep_state { chat.reusable() } else { 0 }
+    }
+
     /// Where users' messages start in the current prompt, for an engine that looks at it.
     fn user_starts(&self, chat: &dyn Chat) -> Vec<usize> {
         if self.user_starts {
@@ -98,11 +107,11 @@ pub trait Observer {
     /// A turn is about to be issued.
     fn started(&mut self, conversation_id: &str, turn: u32);
 
-    /// A turn has its row.
+    /// A turn has its row. A break ends the replay after it.
     ///
     /// # Errors
     /// Where the row cannot be kept; the replay stops.
-    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<()>;
+    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<ControlFlow<()>>;
 
     /// A turn that has its row was repeated.
     ///
@@ -121,6 +130,8 @@ pub enum Ending {
     TimeCap,
     /// The user interrupted.
     Interrupted,
+    /// The observer had seen enough.
+    Enough,
 }
 
 /// What stops a replay with an error. A failing turn does not: it is a row.
@@ -190,7 +201,10 @@ impl Replay<'_> {
                 let turn = conversation.turns[index].turn;
                 if let Some(cause) = &failed {
                     let reason = format!("turn {} ended as {}", cause.turn, cause.state);
-                    self.write(TurnRecord::skipped(conversation.id.clone(), turn, reason))?;
+                    let row = TurnRecord::skipped(conversation.id.clone(), turn, reason);
+                    if self.write(row)?.is_break() {
+                        return Ok(Ending::Enough);
+                    }
                     continue;
                 }
                 let cap = self.settings.time_cap.map(|cap| start.saturating_add(cap));
@@ -210,9 +224,12 @@ impl Replay<'_> {
                 let every = self.settings.self_check;
                 let check =
                     record.state.is_completed() && every.is_some_and(|k| issued.is_multiple_of(k));
-                self.write(record.clone())?;
+                let go_on = self.write(record.clone())?;
                 if check {
                     self.self_check(&record)?;
+                }
+                if go_on.is_break() {
+                    return Ok(Ending::Enough);
                 }
                 failed = record.state.is_failed().then_some(record);
             }
@@ -220,7 +237,7 @@ impl Replay<'_> {
         Ok(Ending::Finished)
     }
 
-    fn write(&mut self, mut record: TurnRecord) -> Result<(), ReplayError> {
+    fn write(&mut self, mut record: TurnRecord) -> Result<ControlFlow<()>, ReplayError> {
         record.attempt = self.settings.attempt;
         self.observer
             .ended(&record)
@@ -275,7 +292,7 @@ impl Replay<'_> {
         let format = self.chat.format();
         let request = TurnRequest {
             prompt: self.chat.ids(),
-            reusable: self.chat.reusable(),
+            reusable: self.settings.reusable(self.chat),
             shared: self.settings.shared.position(self.chat, &user_starts),
             user_starts: &user_starts,
             format: format.as_ref(),

@@ -76,7 +76,7 @@ impl Issue<'_> {
         let format = chat.format();
         let request = TurnRequest {
             prompt: chat.ids(),
-            reusable: chat.reusable(),
+            reusable: self.settings.reusable(chat),
             shared: self.settings.shared.position(chat, &user_starts),
             user_starts: &user_starts,
             format: format.as_ref(),
@@ -211,6 +211,8 @@ impl Issue<'_> {
         row.accepted_tokens = outcome.accepted;
         match reply {
             Ok(reply) => {
+                row.content = Some(reply.content);
+                row.reasoning_content = Some(reply.reasoning);
                 row.tool_calls = reply
                     .tool_calls
                     .into_iter()

@@ -103,6 +103,7 @@ impl Chat for TableChat {
 struct Rows {
     rows: Vec<TurnRecord>,
     fail_at: Option<usize>,
+    enough_at: Option<usize>,
     interrupt_at: Option<(usize, Interrupt)>,
 }
 
@@ -115,12 +116,15 @@ impl Observer for Rows {
         }
     }
 
-    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<()> {
+    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<ControlFlow<()>> {
         if self.fail_at == Some(self.rows.len()) {
             anyhow::bail!("no space left on device");
         }
         self.rows.push(record.clone());
-        Ok(())
+        Ok(match self.enough_at == Some(self.rows.len()) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
     }
 
     fn checked(&mut self, _: &str, turn: u32, check: SelfCheck) -> anyhow::Result<()> {
@@ -144,6 +148,7 @@ struct Case {
     self_check: Option<u32>,
     repeat_output: Option<Vec<Token>>,
     fail_at: Option<usize>,
+    enough_at: Option<usize>,
     interrupt_at: Option<(usize, usize)>,
     drop_oldest: Option<usize>,
     inject_delays: bool,
@@ -159,6 +164,7 @@ fn case(script: Vec<ScriptedTurn>) -> Case {
         self_check: None,
         repeat_output: None,
         fail_at: None,
+        enough_at: None,
         interrupt_at: None,
         drop_oldest: None,
         inject_delays: false,
@@ -192,6 +198,7 @@ impl Case {
         let mut rows = Rows {
             rows: Vec::new(),
             fail_at: self.fail_at,
+            enough_at: self.enough_at,
             interrupt_at: self.interrupt_at.map(|(at, _)| (at, interrupt.clone())),
         };
         let mut engine = ScriptedEngine::new(clock.clone(), 310, self.script);
@@ -218,6 +225,7 @@ impl Case {
                 user_starts: false,
                 drop_oldest: self.drop_oldest,
                 inject_delays: self.inject_delays,
+                keep_state: true,
                 reuse_across: false,
                 shared: Shared::Nothing,
             },
@@ -432,6 +440,15 @@ fn one_interrupt_finishes_the_turn_and_two_drop_it() {
     let ran = c.run();
     assert_eq!(ran.rows.len(), 0);
     assert_eq!(ran.summary.turns.not_issued, 5);
+}
+
+#[test]
+fn an_observer_that_has_seen_enough_ends_the_replay_after_its_row() {
+    let mut c = case(five(turn(10, &[1])));
+    c.enough_at = Some(2);
+    let ran = c.run();
+    assert_eq!(ran.ending.expect("no error"), Ending::Enough);
+    assert_eq!((ran.rows.len(), ran.summary.turns.not_issued), (2, 3));
 }
 
 #[test]

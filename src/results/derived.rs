@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::ResultsError;
-use crate::accuracy::{self, Check};
+use crate::accuracy::{self, AccuracyFacts, AccuracyFigures, Check, Conditions, Scores};
+use crate::cli::Reasoning;
 use crate::conversation::Dataset;
-use crate::endpoints::{self, Origin, Recount, Setup};
-use crate::metrics::{Deviation, RunFacts, Summary, continued_at};
-use crate::output::{Format, render};
-use crate::plan::Plan;
-use crate::record::TurnRecord;
+use crate::endpoints::{self, Asked, Input, Origin, Recount, Setup};
+use crate::metrics::{Deviation, RunFacts, SampleCounts, Summary, continued_at};
+use crate::output::{Format, RunResult, render};
+use crate::plan::{AccuracyPlan, Plan};
+use crate::record::{SampleRecord, TurnRecord};
 
 /// A run's verdict: `verdict.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,8 +29,8 @@ pub struct Verdict {
 /// The derived files of a run.
 #[derive(Debug)]
 pub struct Derived {
-    /// `summary.json`.
-    pub summary: Summary,
+    /// What is reported: `summary.json` and `accuracy.json`, under the plan's settings.
+    pub result: RunResult,
     /// `verdict.json`.
     pub verdict: Verdict,
     /// All files with their bytes; paths relative to the run's directory. The summary, which says whether the run is
@@ -42,56 +43,152 @@ impl Derived {
     /// official checker's, which a run of part of the data set cannot pass.)
     #[must_use]
     pub fn gates_pass(&self) -> bool {
-        let gate = |c: &&Check| c.name == "valid" || c.name == "osl_window";
+        let gate = |c: &&Check| {
+            c.name == "valid" || c.name == "osl_window" || c.name.starts_with("accuracy_")
+        };
         self.verdict.checks.iter().filter(gate).all(|c| c.passed)
     }
 }
 
-/// Derives. `data` is the data set as it is in its file; `recount` counts tokens anew where the plan has a tokenizer.
-pub fn derive(
-    plan: &Plan,
-    records: &[TurnRecord],
-    data: &Dataset,
-    recount: Option<&dyn Recount>,
-) -> Result<Derived, ResultsError> {
-    let mut facts = facts(plan, records);
-    let setup = setup(plan, records, data, facts.finished);
-    let endpoints =
-        endpoints::files(records, data, &setup, recount).map_err(ResultsError::Endpoints)?;
-    let events = endpoints::events(records, &data.sha256, &setup.continued_at, facts.finished);
-    let scores = accuracy::score(&accuracy::expected(data), &endpoints::answers(&events));
-    facts.inline_score = records
-        .iter()
-        .any(|r| r.state.is_completed())
-        .then_some(scores.score)
-        .flatten();
-    let summary = Summary::compute(records, &facts).map_err(ResultsError::Accounting)?;
-    let all: u32 = plan.dataset.conversations.iter().map(|c| c.turns).sum();
-    let checks = checks(plan, &summary, &scores, all as usize);
+/// The rows of a run, phase by phase.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// Of the performance phase.
+    pub turns: Vec<TurnRecord>,
+    /// Of the accuracy phase.
+    pub samples: Vec<SampleRecord>,
+}
+
+/// The data that a run's phases worked on.
+#[derive(Clone, Copy, Default)]
+pub struct Sources<'a> {
+    /// The conversations, as in their file.
+    pub conversations: Option<&'a Dataset>,
+    /// The BFCL samples.
+    pub samples: Option<&'a bfcl::dataset::Dataset>,
+    /// Counts tokens anew where the plan has a tokenizer.
+    pub recount: Option<&'a dyn Recount>,
+}
+
+impl<'a> Sources<'a> {
+    pub(super) fn conversations(&self) -> Result<&'a Dataset, ResultsError> {
+        self.conversations.ok_or(ResultsError::DataMissing {
+            what: "conversations",
+            flag: "--dataset",
+        })
+    }
+
+    pub(super) fn samples(&self) -> Result<&'a bfcl::dataset::Dataset, ResultsError> {
+        self.samples.ok_or(ResultsError::DataMissing {
+            what: "BFCL samples",
+            flag: "--data",
+        })
+    }
+}
+
+/// Derives everything from rows that the plan and the data agree with.
+pub fn derive(plan: &Plan, rows: &Rows, sources: &Sources<'_>) -> Result<Derived, ResultsError> {
+    let figures = plan
+        .accuracy
+        .as_ref()
+        .map(|planned| {
+            let data = sources.samples()?;
+            let facts = accuracy_facts(plan, planned);
+            let selection = planned.selection(data);
+            Ok::<_, ResultsError>(AccuracyFigures::of(&rows.samples, data, &selection, facts))
+        })
+        .transpose()?;
+    let mut facts = facts(plan, rows, figures.as_ref());
+    let setup = setup(plan, rows, facts.finished);
+    let performance = match plan.dataset {
+        Some(_) => Some((rows.turns.as_slice(), sources.conversations()?)),
+        None => None,
+    };
+    let asked = plan.accuracy.as_ref().zip(figures.as_ref());
+    let made = endpoints::files(&Input {
+        performance,
+        accuracy: asked.map(|(planned, figures)| Asked {
+            rows: &rows.samples,
+            ids_sha256: &planned.ids_sha256,
+            figures,
+        }),
+        setup: &setup,
+        recount: sources.recount,
+    })
+    .map_err(ResultsError::Endpoints)?;
+    facts.inline_score = made
+        .scores
+        .as_ref()
+        .filter(|_| rows.turns.iter().any(|r| r.state.is_completed()))
+        .and_then(|scores| scores.score);
+    let summary = Summary::compute(&rows.turns, &facts).map_err(ResultsError::Accounting)?;
+    let checks = checks(plan, &summary, made.scores.as_ref(), figures.as_ref());
     let verdict = Verdict {
         load_generator: plan.program.load_generator.clone(),
         complete: summary.complete,
         passed: checks.iter().all(|c| c.passed),
         checks,
     };
-    let mut files: Vec<(String, Vec<u8>)> = endpoints
+    let mut files: Vec<(String, Vec<u8>)> = made
+        .files
         .into_iter()
         .map(|(name, bytes)| (format!("endpoints/{name}"), bytes))
         .collect();
-    let report = render(Format::Md, &plan.settings(), &summary).map_err(ResultsError::Render)?;
+    if let Some(figures) = &figures {
+        files.push(("outputs.jsonl".to_owned(), outputs(&rows.samples)?));
+        files.push(("accuracy.json".to_owned(), json(figures)?));
+    }
+    let result = RunResult {
+        settings: plan.settings(),
+        summary,
+        accuracy: figures,
+    };
+    let report = render(Format::Md, &result).map_err(ResultsError::Render)?;
     files.push(("report.md".to_owned(), report.into_bytes()));
     files.push(("verdict.json".to_owned(), json(&verdict)?));
-    files.push(("summary.json".to_owned(), json(&summary)?));
+    files.push(("summary.json".to_owned(), json(&result.summary)?));
     Ok(Derived {
-        summary,
+        result,
         verdict,
         files,
     })
 }
 
+/// What is scored, one `{id, output}` a line: `score --outputs` reads it.
+fn outputs(samples: &[SampleRecord]) -> Result<Vec<u8>, ResultsError> {
+    let mut lines = Vec::new();
+    let scored = samples
+        .iter()
+        .filter_map(|row| Some((&row.id, row.output.as_ref()?)));
+    for (id, output) in scored {
+        let line = serde_json::json!({ "id": id, "output": output });
+        serde_json::to_writer(&mut lines, &line).map_err(|e| ResultsError::Render(e.into()))?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+fn accuracy_facts(plan: &Plan, planned: &AccuracyPlan) -> AccuracyFacts {
+    AccuracyFacts {
+        load_generator: plan.program.load_generator.clone(),
+        gate: planned.is_gate(),
+        conditions: Conditions {
+            bfcl_release: planned.release.clone(),
+            temperature: 0.0,
+            tool_choice: "auto",
+            reasoning: plan.engine.reasoning == Reasoning::On,
+            max_new_tokens: plan.replay.max_new_tokens,
+            ctx_size: plan.engine.context.ctx_size,
+            template_sha256: plan.model.template_sha256.clone(),
+            model_sha256: plan.model.files.iter().map(|f| f.sha256.clone()).collect(),
+            llama_cpp: plan.program.llama_cpp.clone(),
+        },
+    }
+}
+
 /// What is known of a run before its first turn.
 pub fn initial(plan: &Plan) -> Result<Summary, ResultsError> {
-    Summary::compute(&[], &facts(plan, &[])).map_err(ResultsError::Accounting)
+    Summary::compute(&[], &facts(plan, &Rows::default(), None)).map_err(ResultsError::Accounting)
 }
 
 fn json(value: &impl Serialize) -> Result<Vec<u8>, ResultsError> {
@@ -103,37 +200,41 @@ fn json(value: &impl Serialize) -> Result<Vec<u8>, ResultsError> {
 fn checks(
     plan: &Plan,
     summary: &Summary,
-    scores: &accuracy::Scores,
-    client_turns: usize,
+    scores: Option<&Scores>,
+    figures: Option<&AccuracyFigures>,
 ) -> Vec<Check> {
+    let problems: Vec<&str> = summary
+        .problems
+        .iter()
+        .map(|p| p.message.as_str())
+        .collect();
     let mut checks = vec![Check {
         name: "valid".to_owned(),
         passed: summary.valid,
-        detail: if summary.problems.is_empty() {
-            "every selected turn completed".to_owned()
-        } else {
-            let problems: Vec<&str> = summary
-                .problems
-                .iter()
-                .map(|p| p.message.as_str())
-                .collect();
-            problems.join("; ")
+        detail: match problems.as_slice() {
+            [] => "every selected turn and sample completed".to_owned(),
+            some => some.join("; "),
         },
     }];
-    checks.extend(accuracy::replay_checks(
-        scores,
-        client_turns,
-        summary.osl.mean,
-        plan.replay.osl_window,
-    ));
+    if let Some(scores) = scores {
+        let all: u32 = plan.conversations().iter().map(|c| c.turns).sum();
+        checks.extend(accuracy::replay_checks(
+            scores,
+            all as usize,
+            summary.osl.mean,
+            plan.replay.osl_window,
+        ));
+    }
+    checks.extend(figures.map(AccuracyFigures::checks).into_iter().flatten());
     checks
 }
 
 /// What the summary needs besides the rows: all of it follows from the plan and the rows.
-fn facts(plan: &Plan, records: &[TurnRecord]) -> RunFacts {
+fn facts(plan: &Plan, rows: &Rows, figures: Option<&AccuracyFigures>) -> RunFacts {
     let mut deviations = plan.deviations.clone();
-    let attempts = records.iter().map(|r| r.attempt).max().unwrap_or(0);
-    if attempts > 0 {
+    let of_samples = rows.samples.iter().map(|s| s.turn.attempt);
+    let attempts = rows.turns.iter().map(|r| r.attempt).chain(of_samples).max();
+    if let Some(attempts) = attempts.filter(|attempts| *attempts > 0) {
         deviations.push(Deviation {
             name: "resumed".to_owned(),
             expected: 0.into(),
@@ -144,14 +245,20 @@ fn facts(plan: &Plan, records: &[TurnRecord]) -> RunFacts {
     let selected: usize = conversations.iter().map(|c| c.selected as usize).sum();
     RunFacts {
         deviations,
-        finished: records.len() == selected,
+        finished: rows.turns.len() == selected,
         context_tokens: plan.engine.context.ctx_size as usize,
         conversations,
         inline_score: None,
+        samples: plan.accuracy.as_ref().map(|planned| SampleCounts {
+            planned: planned.samples,
+            answered: rows.samples.len(),
+            failed: figures.map_or(0, |f| f.failed),
+        }),
     }
 }
 
-fn setup(plan: &Plan, records: &[TurnRecord], data: &Dataset, finished: bool) -> Setup {
+fn setup(plan: &Plan, rows: &Rows, finished: bool) -> Setup {
+    let planned = plan.accuracy.as_ref();
     let replay = &plan.replay;
     Setup {
         origin: Origin {
@@ -165,8 +272,9 @@ fn setup(plan: &Plan, records: &[TurnRecord], data: &Dataset, finished: bool) ->
             .clone()
             .unwrap_or_else(|| "unnamed".to_owned()),
         tokenizer: replay.tokenizer.as_ref().map(|t| t.name.clone()),
-        dataset: plan.dataset.name.clone(),
-        conversations: data.conversations.len(),
+        dataset: plan.dataset.as_ref().map(|d| d.name.clone()),
+        bfcl: planned.and_then(AccuracyPlan::sampling),
+        conversations: plan.conversations().len() / replay.repeat.max(1) as usize,
         repeats: replay.repeat,
         max_new_tokens: replay.max_new_tokens,
         seed: plan.seed,
@@ -176,7 +284,7 @@ fn setup(plan: &Plan, records: &[TurnRecord], data: &Dataset, finished: bool) ->
         inject_delays: replay.inject_delays,
         warmup: replay.warmup,
         finished,
-        continued_at: continued_at(records),
-        accuracy: Vec::new(),
+        ended: finished && planned.is_none_or(|p| p.samples == rows.samples.len()),
+        continued_at: continued_at(&rows.turns),
     }
 }

@@ -1,8 +1,8 @@
 //! A run's directory: what is written when, and how everything in it follows from its records.
 //!
-//! `plan.json` and `machine.json` are written before the first turn, `turns.jsonl` grows by a row per turn, and every
-//! other file is [`derive()`]d from those and the data set: by `run` when it ends, by `report` at any time, byte for
-//! byte the same.
+//! `plan.json` and `machine.json` are written before the first turn, `turns.jsonl` grows by a row per turn and
+//! `samples.jsonl` by a row per BFCL sample, and every other file is [`derive()`]d from those and the data: by `run` when
+//! it ends, by `report` at any time, byte for byte the same.
 
 mod checks;
 mod derived;
@@ -14,16 +14,20 @@ use std::{fs, io};
 use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::conversation::Dataset;
-use crate::endpoints::{EndpointsError, Recount};
+use crate::accuracy::judged;
+use crate::endpoints::EndpointsError;
 use crate::machine::Machine;
 use crate::metrics::AccountingError;
 use crate::output::{
     OutDirError, RenderError, WriteError, create_out_dir, probe_writable, write_bytes_atomic,
-    write_json_atomic,
 };
 use crate::plan::Plan;
-use crate::record::{LogError, ReadBack, ReadError, RecordLog, read_records};
+use crate::record::{LogError, ReadBack, ReadError, SampleRecord, TurnRecord, read_records};
+
+/// The rows of the performance phase.
+const TURNS: &str = "turns.jsonl";
+/// The rows of the accuracy phase.
+const SAMPLES: &str = "samples.jsonl";
 
 /// What can be wrong with a run's directory.
 #[derive(Debug, Error)]
@@ -56,6 +60,39 @@ pub enum ResultsError {
         /// Of the plan.
         expected: String,
     },
+    /// The BFCL samples are not those that were asked.
+    #[error(
+        "samples.jsonl: the samples of --data have ids of sha256 {found}, expected {expected}; give the data of the plan"
+    )]
+    OtherSamples {
+        /// Of the data given.
+        found: String,
+        /// Of the plan.
+        expected: String,
+    },
+    /// A recorded verdict does not follow from the recorded output.
+    #[error(
+        "samples.jsonl, line {line}: sample {id:?}: found score {found}, but its output scores {expected}; the file was \
+         edited, or the checker has changed since"
+    )]
+    Verdict {
+        /// The row's line, from 1.
+        line: usize,
+        /// The sample.
+        id: String,
+        /// Recorded.
+        found: u8,
+        /// Judged anew.
+        expected: u8,
+    },
+    /// Data that a phase of the plan needs was not given.
+    #[error("this run's plan has a phase on {what}: give it with {flag}")]
+    DataMissing {
+        /// The data.
+        what: &'static str,
+        /// The option.
+        flag: &'static str,
+    },
     /// A result has no textual form.
     #[error(transparent)]
     Render(RenderError),
@@ -79,24 +116,22 @@ pub enum ResultsError {
         found: String,
     },
     /// The rows are not those of the plan, in its order.
-    #[error("{}, line {line}: found conversation {found_conversation:?} turn {found_turn}, expected {expected}", path.display())]
+    #[error("{}, line {line}: found {found}, expected {expected}", path.display())]
     Order {
         /// The rows' file.
         path: PathBuf,
         /// The row's line, from 1.
         line: usize,
-        /// The row's conversation.
-        found_conversation: String,
-        /// The row's turn.
-        found_turn: u32,
+        /// What the row is about.
+        found: String,
         /// What the plan has there.
         expected: String,
     },
     /// There is nothing to resume.
-    #[error("{}: every selected turn has its row; there is nothing to resume. \
+    #[error("{}: every selected turn and sample has its row; there is nothing to resume. \
          `edge-agentic report` writes what follows from them", path.display())]
     Complete {
-        /// The rows' file.
+        /// The run's directory.
         path: PathBuf,
     },
     /// A file of it is missing or is not what this program writes.
@@ -110,8 +145,8 @@ pub enum ResultsError {
 }
 
 pub use checks::{SelfCheckRow, SelfChecks};
-pub use derived::{Derived, Verdict, derive};
-pub use resume::Resumed;
+pub use derived::{Derived, Rows, Sources, Verdict, derive};
+pub use resume::{Going, Started};
 
 /// A run's directory.
 #[derive(Debug, Clone)]
@@ -154,17 +189,6 @@ impl RunDir {
         self.path.join(name)
     }
 
-    /// Writes what is known before the first turn, a summary that says `"complete": false`, and opens the log.
-    ///
-    /// # Errors
-    /// Where a file cannot be written.
-    pub fn begin(&self, plan: &Plan, machine: &Machine) -> Result<RecordLog, ResultsError> {
-        write_json_atomic(&self.file("plan.json"), plan)?;
-        write_json_atomic(&self.file("machine.json"), machine)?;
-        write_json_atomic(&self.file("summary.json"), &derived::initial(plan)?)?;
-        Ok(RecordLog::create(self.file("turns.jsonl"))?)
-    }
-
     /// The plan of an earlier run.
     ///
     /// # Errors
@@ -204,8 +228,8 @@ impl RunDir {
     ///
     /// # Errors
     /// Where the file is missing or damaged in its middle.
-    pub fn rows(&self) -> Result<ReadBack, ResultsError> {
-        let mut back = read_records(&self.file("turns.jsonl"))?;
+    pub fn rows(&self) -> Result<ReadBack<TurnRecord>, ResultsError> {
+        let mut back = read_records(&self.file(TURNS))?;
         let path = self.file("self-checks.jsonl");
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
@@ -222,25 +246,21 @@ impl RunDir {
         Ok(back)
     }
 
+    /// All rows of BFCL samples; a torn last line is left out and told apart.
+    ///
+    /// # Errors
+    /// Where the file is missing or damaged in its middle.
+    pub fn samples(&self) -> Result<ReadBack<SampleRecord>, ResultsError> {
+        Ok(read_records(&self.file(SAMPLES))?)
+    }
+
     /// Writes every derived file from what is on disk, so that a report never says more than the records do.
     ///
     /// # Errors
-    /// Where rows, plan and data set contradict each other or a file cannot be written.
-    pub fn derive(
-        &self,
-        plan: &Plan,
-        data: &Dataset,
-        recount: Option<&dyn Recount>,
-    ) -> Result<Derived, ResultsError> {
-        if data.sha256 != plan.dataset.sha256 {
-            return Err(ResultsError::OtherData {
-                found: data.sha256.clone(),
-                expected: plan.dataset.sha256.clone(),
-            });
-        }
-        let records = self.rows()?.records;
-        self.whole(plan, &records)?;
-        let derived = derive(plan, &records, data, recount)?;
+    /// Where rows, plan and data contradict each other or a file cannot be written.
+    pub fn derive(&self, plan: &Plan, sources: &Sources<'_>) -> Result<Derived, ResultsError> {
+        let rows = self.checked_rows(plan, sources)?;
+        let derived = derive(plan, &rows, sources)?;
         for (name, bytes) in &derived.files {
             let path = self.file(name);
             if let Some(dir) = path.parent() {
@@ -253,4 +273,54 @@ impl RunDir {
         }
         Ok(derived)
     }
+
+    /// The rows of the planned phases, in the plan's order, on the plan's data.
+    fn checked_rows(&self, plan: &Plan, sources: &Sources<'_>) -> Result<Rows, ResultsError> {
+        let mut rows = Rows::default();
+        if let Some(planned) = &plan.dataset {
+            let data = sources.conversations()?;
+            if data.sha256 != planned.sha256 {
+                return Err(ResultsError::OtherData {
+                    found: data.sha256.clone(),
+                    expected: planned.sha256.clone(),
+                });
+            }
+            rows.turns = self.rows()?.records;
+            self.whole(plan, &rows.turns)?;
+        }
+        if let Some(planned) = &plan.accuracy {
+            let data = sources.samples()?;
+            let selection = planned.selection(data);
+            let found = selection.ids_sha256(data);
+            if found != planned.ids_sha256 {
+                let expected = planned.ids_sha256.clone();
+                return Err(ResultsError::OtherSamples { found, expected });
+            }
+            rows.samples = self.samples()?.records;
+            let ids = selection.samples(data).map(bfcl::dataset::Sample::id);
+            self.in_order(&rows.samples, ids)?;
+            judged_anew(&rows.samples, data)?;
+        }
+        Ok(rows)
+    }
+}
+
+/// Refuses rows whose verdict does not follow from what was measured.
+fn judged_anew(rows: &[SampleRecord], data: &bfcl::dataset::Dataset) -> Result<(), ResultsError> {
+    for (index, row) in rows.iter().enumerate() {
+        let Some(sample) = data.sample(&row.id) else {
+            continue;
+        };
+        let anew = judged(sample, row.turn.clone());
+        if (anew.score, &anew.output, &anew.error_type) != (row.score, &row.output, &row.error_type)
+        {
+            return Err(ResultsError::Verdict {
+                line: index + 1,
+                id: row.id.clone(),
+                found: row.score,
+                expected: anew.score,
+            });
+        }
+    }
+    Ok(())
 }

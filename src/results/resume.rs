@@ -1,33 +1,121 @@
-//! Continuing an interrupted run: at the beginning of the conversation that it was in, since the state within one
-//! cannot be rebuilt from rows.
+//! Starting a run, and continuing an interrupted one: at the beginning of the conversation that it was in, since the
+//! state within one cannot be rebuilt from rows, or at the sample that it was at.
 
 use std::fs;
 
 use serde_json::Value;
 
-use super::{ResultsError, RunDir};
+use super::{ResultsError, RunDir, SAMPLES, TURNS, derived};
 use crate::machine::Machine;
 use crate::output::write_json_atomic;
 use crate::plan::Plan;
-use crate::record::{RecordLog, TurnRecord};
+use crate::record::{RecordLog, Row, SampleRecord, TurnRecord};
 
-/// Where a run goes on.
-pub struct Resumed {
-    /// The rows, cut to whole conversations.
-    pub log: RecordLog,
-    /// Index of the first conversation to replay.
-    pub conversation: usize,
-    /// Number of this start.
+const NO_ROW: &str = "no further row";
+
+/// A phase that has something to do.
+pub struct Going<R> {
+    /// Its rows, cut to what is kept.
+    pub log: RecordLog<R>,
+    /// What is kept.
+    pub kept: Vec<R>,
+    /// Index of the first conversation, or sample, to go on with.
+    pub first: usize,
+}
+
+impl<R> Going<R> {
+    fn anew(log: RecordLog<R>) -> Self {
+        Self {
+            log,
+            kept: Vec::new(),
+            first: 0,
+        }
+    }
+}
+
+/// A run that starts, or goes on.
+pub struct Started {
+    /// The performance phase; `None` where the plan has none, or it is complete.
+    pub turns: Option<Going<TurnRecord>>,
+    /// The accuracy phase; `None` where the plan has none, or it is complete.
+    pub samples: Option<Going<SampleRecord>>,
+    /// Number of this start: 0, or one more for each resumption.
     pub attempt: u32,
 }
 
 impl RunDir {
-    /// Prepares to go on with the run in this directory, which must have been started with the same plan. A run that
-    /// was killed before its first turn starts anew.
+    /// Writes what is known before the first turn, a summary that says `"complete": false`, and opens the logs.
+    ///
+    /// # Errors
+    /// Where a file cannot be written.
+    pub fn begin(&self, plan: &Plan, machine: &Machine) -> Result<Started, ResultsError> {
+        write_json_atomic(&self.file("plan.json"), plan)?;
+        write_json_atomic(&self.file("machine.json"), machine)?;
+        write_json_atomic(&self.file("summary.json"), &derived::initial(plan)?)?;
+        let mut started = Started {
+            turns: None,
+            samples: None,
+            attempt: 0,
+        };
+        if plan.dataset.is_some() {
+            started.turns = Some(Going::anew(RecordLog::create(self.file(TURNS))?));
+        }
+        if plan.accuracy.is_some() {
+            started.samples = Some(Going::anew(RecordLog::create(self.file(SAMPLES))?));
+        }
+        Ok(started)
+    }
+
+    /// Prepares to go on with the run in this directory, which must have been started with the same plan. `ids` are
+    /// those of the plan's BFCL samples. A run that was killed before its first turn starts anew.
     ///
     /// # Errors
     /// Where the plan differs, the run is complete, or its rows are damaged.
-    pub fn resume(&self, plan: &Plan, machine: &Machine) -> Result<Resumed, ResultsError> {
+    pub fn resume(
+        &self,
+        plan: &Plan,
+        machine: &Machine,
+        ids: &[&str],
+    ) -> Result<Started, ResultsError> {
+        self.same_plan(plan)?;
+        let exists = |name: &str| self.file(name).exists();
+        if !exists(TURNS) && !exists(SAMPLES) {
+            return self.begin(plan, machine);
+        }
+        let mut attempts = Vec::new();
+        let mut turns = None;
+        if plan.dataset.is_some() {
+            let mut rows = self.rows()?.records;
+            attempts.extend(rows.iter().map(|r| r.attempt));
+            let (first, keep) = self.whole(plan, &rows)?;
+            rows.truncate(keep);
+            turns = (first < plan.conversations().len()).then_some((first, rows));
+        }
+        let mut samples = None;
+        if plan.accuracy.is_some() {
+            let rows = match exists(SAMPLES) {
+                true => self.samples()?.records,
+                false => Vec::new(),
+            };
+            attempts.extend(rows.iter().map(|r| r.turn.attempt));
+            self.in_order(&rows, ids.iter().copied())?;
+            samples = (rows.len() < ids.len()).then_some((rows.len(), rows));
+        }
+        if turns.is_none() && samples.is_none() {
+            return Err(ResultsError::Complete {
+                path: self.path.clone(),
+            });
+        }
+        let attempt = self.next_attempt(attempts.into_iter().max().unwrap_or(0));
+        write_json_atomic(&self.file(&format!("machine-{attempt}.json")), machine)?;
+        Ok(Started {
+            turns: turns.map(|t| self.reopen(TURNS, t)).transpose()?,
+            samples: samples.map(|s| self.reopen(SAMPLES, s)).transpose()?,
+            attempt,
+        })
+    }
+
+    fn same_plan(&self, plan: &Plan) -> Result<(), ResultsError> {
         let path = self.file("plan.json");
         if path.exists() {
             let differences = differences(&self.plan()?, plan);
@@ -43,27 +131,21 @@ impl RunDir {
                 found,
             });
         }
-        if !self.file("turns.jsonl").exists() {
-            return Ok(Resumed {
-                log: self.begin(plan, machine)?,
-                conversation: 0,
-                attempt: 0,
-            });
-        }
-        let rows = self.rows()?.records;
-        let (conversation, keep) = self.whole(plan, &rows)?;
-        if conversation == plan.dataset.conversations.len() {
-            return Err(ResultsError::Complete {
-                path: self.file("turns.jsonl"),
-            });
-        }
-        let attempt = self.next_attempt(&rows);
-        write_json_atomic(&self.file(&format!("machine-{attempt}.json")), machine)?;
-        Ok(Resumed {
-            log: RecordLog::resume(self.file("turns.jsonl"), keep)?,
-            conversation,
-            attempt,
-        })
+        Ok(())
+    }
+
+    /// The phase with the rows that are kept; a run killed at its very start may lack the file.
+    fn reopen<R: Row>(
+        &self,
+        name: &str,
+        (first, kept): (usize, Vec<R>),
+    ) -> Result<Going<R>, ResultsError> {
+        let path = self.file(name);
+        let log = match path.exists() {
+            true => RecordLog::resume(path, kept.len())?,
+            false => RecordLog::create(path)?,
+        };
+        Ok(Going { log, kept, first })
     }
 
     /// A file that a run killed at its very start does not leave: its unfinished ones have hidden names.
@@ -86,8 +168,7 @@ impl RunDir {
     }
 
     /// The number of this start: above that of every row, and of every start that was killed before its first row.
-    fn next_attempt(&self, rows: &[TurnRecord]) -> u32 {
-        let of_rows = rows.iter().map(|r| r.attempt).max().unwrap_or(0);
+    fn next_attempt(&self, of_rows: u32) -> u32 {
         let taken = |attempt: &u32| self.file(&format!("machine-{attempt}.json")).exists();
         (of_rows + 1..)
             .find(|attempt| !taken(attempt))
@@ -101,7 +182,7 @@ impl RunDir {
         rows: &[TurnRecord],
     ) -> Result<(usize, usize), ResultsError> {
         // Client rows are the odd ones of a conversation.
-        let planned = plan.dataset.conversations.iter().enumerate();
+        let planned = plan.conversations().iter().enumerate();
         let mut expected = planned
             .clone()
             .flat_map(|(i, c)| (0..c.selected).map(move |k| (i, &c.id, 2 * k + 1)));
@@ -109,23 +190,42 @@ impl RunDir {
             let next = expected.next();
             if next.is_none_or(|(_, id, turn)| (id, turn) != (&row.conversation_id, row.turn)) {
                 return Err(ResultsError::Order {
-                    path: self.file("turns.jsonl"),
+                    path: self.file(TURNS),
                     line: line + 1,
-                    found_conversation: row.conversation_id.clone(),
-                    found_turn: row.turn,
+                    found: row.about(),
                     expected: next.map_or_else(
-                        || "no further row".to_owned(),
+                        || NO_ROW.to_owned(),
                         |(_, id, turn)| format!("{id:?} turn {turn}"),
                     ),
                 });
             }
         }
         let Some((first, _, turn)) = expected.next() else {
-            return Ok((plan.dataset.conversations.len(), rows.len()));
+            return Ok((plan.conversations().len(), rows.len()));
         };
         // Rows of the conversation that the run was in.
         let begun = (turn as usize - 1) / 2;
         Ok((first, rows.len() - begun))
+    }
+
+    /// Refuses rows that are not those of `ids`, from the first.
+    pub(super) fn in_order<'i>(
+        &self,
+        rows: &[SampleRecord],
+        mut ids: impl Iterator<Item = &'i str>,
+    ) -> Result<(), ResultsError> {
+        for (index, row) in rows.iter().enumerate() {
+            let next = ids.next();
+            if next != Some(row.id.as_str()) {
+                return Err(ResultsError::Order {
+                    path: self.file(SAMPLES),
+                    line: index + 1,
+                    found: row.about(),
+                    expected: next.map_or_else(|| NO_ROW.to_owned(), |id| format!("sample {id:?}")),
+                });
+            }
+        }
+        Ok(())
     }
 }
 

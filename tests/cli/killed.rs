@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use edge_agentic::metrics::Summary;
-use edge_agentic::record::{TurnState, read_records};
+use edge_agentic::record::{TurnRecord, TurnState, read_records};
 
 use crate::harness::model::tiny;
 use crate::harness::results::{Results, identity, json, sample_run};
@@ -74,7 +74,7 @@ fn a_run_killed_at_any_moment_keeps_every_finished_turn_and_claims_nothing() {
         child.wait().expect("it ends");
         let turns = out.join("turns.jsonl");
         let back = match turns.is_file() {
-            true => read_records(&turns).expect("every whole row is readable"),
+            true => read_records::<TurnRecord>(&turns).expect("every whole row is readable"),
             false => Default::default(),
         };
         let found: Vec<_> = back.records.iter().map(identity).collect();

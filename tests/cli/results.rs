@@ -356,7 +356,7 @@ fn t4_11_warm_up_turns_are_kept_apart_and_leave_nothing_behind() {
     run_sample(tiny(), &out)
         .args(["--max-new-tokens", "64", "--warmup", "13"])
         .ends(0);
-    let warm = read_records(&out.join("warmup.jsonl")).expect("the warm-up's rows");
+    let warm = read_records::<TurnRecord>(&out.join("warmup.jsonl")).expect("the warm-up's rows");
     assert_eq!(
         warm.records.len(),
         13,

@@ -20,7 +20,7 @@ pub struct Results {
     pub plan: Plan,
     pub machine: Machine,
     pub summary: Summary,
-    pub turns: ReadBack,
+    pub turns: ReadBack<TurnRecord>,
 }
 
 impl Results {

@@ -1,20 +1,41 @@
-//! The accuracy report for people.
+//! BFCL scores for people.
 
 use bfcl::aggregate::Tally;
 use bfcl::gate::{Gate, REFERENCE_NORMALIZED, REFERENCE_OVERALL};
 use bfcl::report::{Percentage, Report};
 
-use crate::output::{Block, Document, Table, count, decimal};
+use super::document::{Block, Document, Table};
+use super::number::{count, decimal};
+use crate::accuracy::AccuracyFigures;
 
-/// The report as a document.
-pub(super) fn document(report: &Report) -> Document {
+/// The report of scored outputs as a document.
+#[must_use]
+pub fn accuracy_page(report: &Report) -> Document {
     let mut page = Document::default();
+    sections(&mut page, report, Vec::new());
+    page
+}
+
+/// The sections of a run's accuracy phase.
+pub(super) fn phase(page: &mut Document, figures: &AccuracyFigures) {
+    let pair = |name: &str, value: usize| (name.to_owned(), count(value));
+    let counts = vec![
+        pair("answered", figures.answered),
+        pair("without a reply", figures.failed),
+        pair("cut off by a length limit", figures.length_stops),
+        pair("reasoning not closed", figures.unclosed_think),
+    ];
+    sections(page, &figures.report, counts);
+}
+
+fn sections(page: &mut Document, report: &Report, mut more: Vec<(String, String)>) {
     page.section(
-        "Scores (percent, with 95 % intervals)",
+        "Accuracy (percent, with 95 % intervals)",
         vec![Block::Table(scores(report))],
     );
     page.section("Subsets", vec![Block::Table(subsets(report))]);
-    page.section("Counts", vec![Block::Pairs(counts(report))]);
+    more.extend(counts(report));
+    page.section("Counts", vec![Block::Pairs(more)]);
     if !report.warnings.is_empty() {
         page.section("Warnings", vec![Block::Lines(report.warnings.clone())]);
     }
@@ -22,7 +43,6 @@ pub(super) fn document(report: &Report) -> Document {
         "Gates",
         vec![Block::Lines(report.gates.iter().map(gate_line).collect())],
     );
-    page
 }
 
 fn scores(report: &Report) -> Table {

@@ -1,0 +1,145 @@
+//! The accuracy phase: BFCL samples as conversations of one turn, each judged as soon as its reply is there.
+
+use std::ops::ControlFlow;
+
+use anyhow::Context;
+use bfcl::dataset::{Dataset as Samples, Sample};
+use bfcl::sampling::Selection;
+
+use super::progress::Progress;
+use super::run::Session;
+use crate::accuracy::{Certainty, Running, conversations, judged};
+use crate::engine::Engine;
+use crate::exit::{Classify, Failure};
+use crate::metrics::ConversationFacts;
+use crate::record::{RecordLog, SampleRecord, SelfCheck, TurnRecord};
+use crate::replay::{Ending, Observer, Shared};
+use crate::results::Going;
+
+/// Judges rows, keeps them, and says what they decide.
+struct Judge<'a> {
+    samples: &'a Samples,
+    log: RecordLog<SampleRecord>,
+    progress: Progress<'a>,
+    running: Running,
+    /// Whether the samples are the gate's, so that something can be decided.
+    gate: bool,
+    stop_when_decided: bool,
+    said: Certainty,
+}
+
+impl Judge<'_> {
+    fn note(&self) -> String {
+        let (right, answered) = self.running.so_far();
+        let percent = right as f64 * 100.0 / answered.max(1) as f64;
+        format!(", {right}/{answered} right ({percent:.2} %)")
+    }
+
+    /// Whether to end here: the gates are decided, and the plan ends then.
+    fn decided(&mut self) -> bool {
+        let certainty = match self.gate {
+            true => self.running.certainty(),
+            false => Certainty::Open,
+        };
+        if certainty != self.said {
+            self.said = certainty;
+            let what = match certainty {
+                Certainty::Open => "open again",
+                Certainty::WillMiss => "a gate is missed, whatever the remaining samples give",
+                Certainty::WillReach => {
+                    "the gates are reached, whatever the remaining samples give"
+                }
+            };
+            self.progress
+                .say(&format!("decided: {what}{}", self.note()));
+        }
+        certainty != Certainty::Open && self.stop_when_decided
+    }
+}
+
+impl Observer for Judge<'_> {
+    fn started(&mut self, id: &str, _: u32) {
+        self.progress.started(&format!("{id}{}", self.note()));
+    }
+
+    fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<ControlFlow<()>> {
+        let sample = self
+            .samples
+            .sample(&record.conversation_id)
+            .with_context(|| format!("sample {:?} is not in the data", record.conversation_id))?;
+        let row = judged(sample, record.clone());
+        self.log.append(&row)?;
+        self.running
+            .add(row.subset, row.output.as_ref().map(|_| row.score));
+        let note = self.note();
+        self.progress.ended(record, &note);
+        Ok(match self.decided() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    }
+
+    fn checked(&mut self, _: &str, _: u32, _: SelfCheck) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// The samples as a selection of the replay.
+fn facts(samples: &Samples, selection: &Selection) -> Vec<ConversationFacts> {
+    let facts = |sample: &Sample| ConversationFacts {
+        conversation_id: sample.id().to_owned(),
+        turns: 1,
+        selected: 1,
+    };
+    selection.samples(samples).map(facts).collect()
+}
+
+/// Asks the plan's samples that have no row yet. Nothing is reused from one to the next, and nothing of the replay.
+pub fn run(
+    session: &mut Session<'_, '_>,
+    (samples, selection): (&Samples, &Selection),
+    going: Going<SampleRecord>,
+    attempt: u32,
+) -> Result<Ending, Failure> {
+    let Some(plan) = session.plan.accuracy.clone() else {
+        return Ok(Ending::Finished);
+    };
+    let asked = conversations(samples, selection).bad_input()?;
+    let facts = facts(samples, selection);
+    let mut running = Running::new(samples, selection);
+    for row in &going.kept {
+        running.add(row.subset, row.output.as_ref().map(|_| row.score));
+    }
+    let left = facts.len() - going.first;
+    let mut judge = Judge {
+        samples,
+        log: going.log,
+        progress: Progress::new(left as u64, "samples", session.clock),
+        running,
+        gate: plan.is_gate(),
+        stop_when_decided: plan.stop_when_decided,
+        said: Certainty::Open,
+    };
+    if judge.decided() {
+        judge.progress.finish();
+        return Ok(Ending::Enough);
+    }
+    let mut settings = session.settings(&facts);
+    settings.first = going.first;
+    settings.attempt = attempt;
+    settings.time_cap = None;
+    settings.self_check = None;
+    settings.inject_delays = false;
+    settings.drop_oldest = None;
+    settings.keep_state = false;
+    settings.reuse_across = false;
+    settings.shared = Shared::Nothing;
+    session.engine.forget();
+    let ending = session.run(&asked, settings, &mut judge);
+    judge.progress.finish();
+    ending
+}
+
+#[cfg(test)]
+#[path = "accuracy_tests.rs"]
+mod tests;
