@@ -35,7 +35,7 @@ fn long_version() -> String {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Replay the recorded conversations on a model in this process and measure every turn.
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Show the prompts that a data set leads to, or check them against known digests.
     Prompts(PromptsArgs),
     /// Read a GGUF's header: what is in it, what it needs, whether it fits.

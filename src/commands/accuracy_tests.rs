@@ -166,7 +166,7 @@ fn args(more: &[&str]) -> RunArgs {
     let fixed = "edge-agentic run -m m.gguf --accuracy-only --out unused";
     let all = fixed.split(' ').chain(more.iter().copied());
     match Cli::parse_from(all).command {
-        Command::Run(args) => args,
+        Command::Run(args) => *args,
         _ => unreachable!("the verb is run"),
     }
 }

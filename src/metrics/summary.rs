@@ -95,7 +95,9 @@ impl Summary {
         let valid = problems.is_empty();
         Ok(Self {
             schema: SUMMARY_SCHEMA,
-            complete: facts.finished && turns.not_issued == 0,
+            complete: facts.finished
+                && turns.not_issued == 0
+                && facts.samples.is_none_or(|s| s.answered == s.planned),
             valid,
             compliant: valid && facts.deviations.is_empty(),
             deviations: facts.deviations.clone(),

@@ -6,6 +6,7 @@
 
 mod harness;
 
+mod accuracy;
 mod bad_data;
 mod bad_model;
 mod bad_request;

@@ -99,7 +99,7 @@ fn a_run_is_not_resumed_with_other_settings_or_when_it_is_whole() {
     let before = tree(&out);
     resume(&out)
         .ends(2)
-        .says(&["turns.jsonl", "nothing to resume"]);
+        .says(&["every selected turn and sample", "nothing to resume"]);
     assert_eq!(tree(&out), before);
     cut(&out, 7);
     let before = tree(&out);
