@@ -33,6 +33,6 @@ pub use self::certainty::{Certainty, Running};
 pub use self::checks::{Check, OslWindow, OslWindowError, replay_checks};
 pub use self::command::executables;
 pub use self::expected::{Expected, Truth, expected};
-pub use self::figures::{AccuracyFacts, AccuracyFigures, Conditions, by_name};
+pub use self::figures::{ACCURACY_SCHEMA, AccuracyFacts, AccuracyFigures, Conditions, by_name};
 pub use self::inline::{DomainScore, Domains, ExcludedTurn, Scores, TurnCounts, TurnScore, score};
 pub use self::samples::{SampleError, conversations, judged, output_text};

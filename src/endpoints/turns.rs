@@ -52,7 +52,7 @@ impl Continuation {
     }
 }
 
-/// The events of a run's turns, in file order: [`Log`] with nothing but them.
+/// The events of a run's turns, in file order.
 #[must_use]
 pub fn events(
     records: &[TurnRecord],
