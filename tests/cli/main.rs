@@ -9,6 +9,7 @@ mod harness;
 mod bad_data;
 mod bad_model;
 mod bad_request;
+mod conditions;
 mod disk_full;
 mod docs;
 mod doctor;
