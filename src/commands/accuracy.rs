@@ -12,10 +12,10 @@ use super::watch::Watch;
 use crate::accuracy::{Certainty, Running, conversations, judged};
 use crate::engine::Engine;
 use crate::exit::{Classify, Failure};
+use crate::machine::{Occasion, Phase};
 use crate::metrics::ConversationFacts;
 use crate::record::{RecordLog, SampleRecord, SelfCheck, TurnRecord};
 use crate::replay::{Ending, Observer, Shared};
-use crate::machine::{Occasion, Phase};
 use crate::results::{Going, RunDir};
 
 /// Judges rows, keeps them, and says what they decide.
@@ -139,9 +139,7 @@ pub fn run(
     settings.shared = Shared::Nothing;
     session.engine.forget();
     let mut watch = Watch::open(dir, session.clock, Phase::Accuracy, attempt)?;
-    watch
-        .read(judge.log.rows(), Occasion::Start)
-        .run_failed()?;
+    watch.read(judge.log.rows(), Occasion::Start).run_failed()?;
     let ending = session.run(&asked, settings, &mut judge);
     let end = watch.read(judge.log.rows(), Occasion::End);
     judge.progress.finish();

@@ -375,7 +375,10 @@ impl Session<'_, '_> {
             conversation: None,
             progress: Progress::new(left, "turns", self.clock),
         };
-        keeper.watch.read(keeper.log.rows(), Occasion::Start).run_failed()?;
+        keeper
+            .watch
+            .read(keeper.log.rows(), Occasion::Start)
+            .run_failed()?;
         let ending = self.run(data, settings, &mut keeper);
         let end = keeper.watch.read(keeper.log.rows(), Occasion::End);
         keeper.progress.finish();

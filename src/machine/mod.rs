@@ -13,7 +13,7 @@ mod system;
 pub use self::board::Board;
 pub use self::conditions::{
     Clocks, Conditions, Consumption, DeviceClock, EnergyCounter, Gpu, MOMENT_SCHEMA, Moment,
-    Occasion, Power, PowerSource, ProcessMemory, Rail, Temperature, Throttling,
+    Occasion, Phase, Power, PowerSource, ProcessMemory, Rail, Temperature, Throttling,
 };
 pub use self::device::{Device, DeviceKind, offload_targets};
 pub use self::known::Known;

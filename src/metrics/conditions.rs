@@ -1,9 +1,10 @@
 //! What the machine was like when a run started and when it ended, and whether its memory grew.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{Known, Moment, Occasion, PowerSource};
-use crate::record::TurnRecord;
+use crate::machine::{Known, Moment, Occasion, Phase, PowerSource};
 
 /// Growth of allocated memory, after the first conversation, above which something is kept that should not be, bytes.
 /// Everything of fixed size, snapshots included, is touched by then.
@@ -15,6 +16,8 @@ pub(super) const MEMORY_GROWTH: u64 = 256 << 20;
 pub struct AttemptConditions {
     /// Which start of the run.
     pub attempt: u32,
+    /// Which phase of it.
+    pub phase: Phase,
     /// Before its first turn.
     pub start: Known<Reading>,
     /// After its last turn.
@@ -40,28 +43,30 @@ pub struct Reading {
 }
 
 impl AttemptConditions {
-    /// Every start of the run, whether it took readings or not.
-    pub(super) fn all(records: &[TurnRecord], moments: &[Moment]) -> Vec<Self> {
-        let of_rows = records.iter().map(|r| r.attempt);
-        let last = of_rows.chain(moments.iter().map(|m| m.attempt)).max();
-        (0..=last.unwrap_or(0))
-            .map(|attempt| Self {
-                attempt,
-                start: reading(moments, attempt, Occasion::Start),
-                end: reading(moments, attempt, Occasion::End),
-            })
-            .collect()
+    /// Every start and phase of which there are readings; where there are none at all, the reason.
+    pub(super) fn all(moments: &[Moment]) -> Vec<Self> {
+        let read: BTreeSet<(u32, Phase)> = moments.iter().map(|m| (m.attempt, m.phase)).collect();
+        let of = |(attempt, phase)| Self {
+            attempt,
+            phase,
+            start: reading(moments, (attempt, phase), Occasion::Start),
+            end: reading(moments, (attempt, phase), Occasion::End),
+        };
+        match read.is_empty() {
+            true => vec![of((0, Phase::Performance))],
+            false => read.into_iter().map(of).collect(),
+        }
     }
 }
 
-fn reading(moments: &[Moment], attempt: u32, occasion: Occasion) -> Known<Reading> {
+fn reading(moments: &[Moment], part: (u32, Phase), occasion: Occasion) -> Known<Reading> {
     let reason = match occasion {
-        Occasion::End => "no reading was taken: the run did not end by itself",
+        Occasion::End => "no reading was taken: it did not end by itself",
         Occasion::Start | Occasion::Conversation => "no reading was taken",
     };
     let moment = moments
         .iter()
-        .find(|m| m.attempt == attempt && m.occasion == occasion);
+        .find(|m| (m.attempt, m.phase) == part && m.occasion == occasion);
     Known::or_reason(moment.and_then(Reading::of), reason)
 }
 
@@ -127,9 +132,14 @@ impl MemoryUse {
     }
 }
 
+/// Whether it belongs to this start's replay: the accuracy phase has rows of its own.
+pub(super) fn is_of_turns(moment: &Moment, attempt: u32) -> bool {
+    moment.attempt == attempt && moment.phase == Phase::Performance
+}
+
 /// Bytes and turns between the first conversation's end and the last reading of one start.
 fn growth(moments: &[Moment], attempt: u32) -> Option<(i64, usize)> {
-    let known = |m: &&Moment| m.attempt == attempt && m.memory.growing_bytes().is_some();
+    let known = |m: &&Moment| is_of_turns(m, attempt) && m.memory.growing_bytes().is_some();
     let mut of_attempt = moments.iter().filter(known);
     let first = of_attempt
         .clone()

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::conditions::is_of_turns;
 use crate::clock::{Nanos, Timestamp};
 use crate::machine::{Moment, Occasion};
 use crate::record::TurnRecord;
@@ -37,7 +38,7 @@ pub(super) fn gaps(records: &[TurnRecord], moments: &[Moment]) -> Vec<Gap> {
         // Rows that a resumption dropped lie between this one and that start's end.
         _ => moments
             .iter()
-            .find(|m| m.attempt == attempt && m.occasion == Occasion::End && m.rows == i + 1)
+            .find(|m| is_of_turns(m, attempt) && m.occasion == Occasion::End && m.rows == i + 1)
             .and_then(|m| ahead(m.at, m.at_ns)),
     };
     let issued = records.iter().enumerate();
@@ -65,7 +66,7 @@ fn slept(moments: &[Moment], attempt: u32) -> Option<bool> {
     let at = |occasion| {
         moments
             .iter()
-            .find(|m| m.attempt == attempt && m.occasion == occasion)
+            .find(|m| is_of_turns(m, attempt) && m.occasion == occasion)
     };
     let (start, end) = (at(Occasion::Start)?, at(Occasion::End)?);
     let boot = end.uptime_s.get()? - start.uptime_s.get()?;

@@ -135,7 +135,7 @@ impl Summary {
             inline_score: facts.inline_score,
             samples: facts.samples,
             self_check,
-            conditions: AttemptConditions::all(records, &facts.moments),
+            conditions: AttemptConditions::all(&facts.moments),
             memory: measured.memory,
             drift: measured.drift,
             gaps: measured.gaps,

@@ -14,7 +14,7 @@ pub(super) fn pairs(summary: &Summary) -> Vec<(String, String)> {
         }
         let prefix = match summary.conditions.len() {
             1 => String::new(),
-            _ => format!("start {}: ", attempt.attempt),
+            _ => format!("{} {}: ", attempt.phase.name(), attempt.attempt),
         };
         for (name, show) in FACTS {
             let of = |reading: Option<&Reading>| reading.map_or_else(unread, &show);

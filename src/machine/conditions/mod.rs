@@ -17,7 +17,7 @@ pub use self::clocks::{Clocks, DeviceClock, Throttling};
 pub use self::consumption::{Consumption, EnergyCounter, Rail};
 pub use self::gpu::Gpu;
 pub use self::heat::Temperature;
-pub use self::moment::{MOMENT_SCHEMA, Moment, Occasion};
+pub use self::moment::{MOMENT_SCHEMA, Moment, Occasion, Phase};
 pub use self::power::{Power, PowerSource};
 pub use self::process::ProcessMemory;
 use super::Known;

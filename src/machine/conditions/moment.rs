@@ -22,6 +22,27 @@ pub enum Occasion {
     End,
 }
 
+/// The part of a run that a reading belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// The replay of conversations.
+    Performance,
+    /// The BFCL samples.
+    Accuracy,
+}
+
+impl Phase {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Performance => "performance",
+            Self::Accuracy => "accuracy",
+        }
+    }
+}
+
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,9 +51,11 @@ pub struct Moment {
     pub schema: u32,
     /// Which start of the run it belongs to.
     pub attempt: u32,
+    /// Which phase of it.
+    pub phase: Phase,
     /// When it was taken.
     pub occasion: Occasion,
-    /// Rows in `turns.jsonl` at that time.
+    /// Rows of the phase on disk at that time.
     pub rows: usize,
     /// Wall-clock time.
     pub at: Timestamp,
@@ -50,7 +73,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Takes the readings now.
+    /// Takes the readings now, as of the performance phase.
     #[must_use]
     pub fn read(
         source: &Source,
@@ -66,6 +89,7 @@ impl Moment {
         Self {
             schema: MOMENT_SCHEMA,
             attempt,
+            phase: Phase::Performance,
             occasion,
             rows,
             at,
