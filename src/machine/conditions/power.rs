@@ -8,6 +8,8 @@ use crate::machine::Known;
 use crate::machine::source::{Platform, Source, into_known};
 
 const CPUFREQ: &str = "sys/devices/system/cpu/cpufreq";
+/// Why Linux has no mode of Apple's.
+const OF_MACOS: &str = "macOS has it";
 const SUPPLIES: &str = "sys/class/power_supply";
 
 /// Power settings.
@@ -80,7 +82,7 @@ impl Power {
         Self {
             platform_profile: source.known("sys/firmware/acpi/platform_profile"),
             nvpmodel: into_known(nvpmodel(source)),
-            low_power_mode: Known::unknown("macOS has it"),
+            low_power_mode: Known::unknown(OF_MACOS),
             governor: of_policies(source, "scaling_governor"),
             energy_performance_preference: of_policies(source, "energy_performance_preference"),
             source: supplies.power_source(),
@@ -105,10 +107,11 @@ impl Power {
         let apple = self.low_power_mode.get();
         let apple = apple.map(|on| if *on { "low power" } else { "normal" }.to_owned());
         let named = self.nvpmodel.get().or(self.platform_profile.get()).cloned();
-        Known::or_reason(
-            named.or(apple),
-            self.platform_profile.reason().unwrap_or_default(),
-        )
+        let reason = match self.low_power_mode.reason() {
+            Some(OF_MACOS) | None => self.platform_profile.reason(),
+            asked => asked,
+        };
+        Known::or_reason(named.or(apple), reason.unwrap_or_default())
     }
 }
 

@@ -388,7 +388,7 @@ fn t8_01_a_refused_allocation_is_explained_with_bytes_and_two_settings() {
         "CUDA0",
         "an Orin",
         "CUDA",
-        "igpu",
+        "integrated_gpu",
         64 * GIB,
         40 * GIB,
     )];
