@@ -8,13 +8,15 @@ use bfcl::sampling::Selection;
 
 use super::progress::Progress;
 use super::run::Session;
+use super::watch::Watch;
 use crate::accuracy::{Certainty, Running, conversations, judged};
 use crate::engine::Engine;
 use crate::exit::{Classify, Failure};
+use crate::machine::{Occasion, Phase};
 use crate::metrics::ConversationFacts;
 use crate::record::{RecordLog, SampleRecord, SelfCheck, TurnRecord};
 use crate::replay::{Ending, Observer, Shared};
-use crate::results::Going;
+use crate::results::{Going, RunDir};
 
 /// Judges rows, keeps them, and says what they decide.
 struct Judge<'a> {
@@ -97,6 +99,7 @@ fn facts(samples: &Samples, selection: &Selection) -> Vec<ConversationFacts> {
 /// Asks the plan's samples that have no row yet. Nothing is reused from one to the next, and nothing of the replay.
 pub fn run(
     session: &mut Session<'_, '_>,
+    dir: &RunDir,
     (samples, selection): (&Samples, &Selection),
     going: Going<SampleRecord>,
     attempt: u32,
@@ -135,9 +138,14 @@ pub fn run(
     settings.reuse_across = false;
     settings.shared = Shared::Nothing;
     session.engine.forget();
+    let mut watch = Watch::open(dir, session.clock, Phase::Accuracy, attempt)?;
+    watch.read(judge.log.rows(), Occasion::Start).run_failed()?;
     let ending = session.run(&asked, settings, &mut judge);
+    let end = watch.read(judge.log.rows(), Occasion::End);
     judge.progress.finish();
-    ending
+    let ending = ending?;
+    end.run_failed()?;
+    Ok(ending)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! `doctor`: what this machine has, what `run` would use of it, and what is missing, with the command that brings it.
 
 mod build;
+mod conditions;
 mod data;
 mod diagnosis;
 mod findings;
 mod page;
-mod power;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +24,6 @@ pub use build::BuildFacts;
 pub use data::{DataFacts, Item, Presence};
 pub use diagnosis::{Diagnosis, RunChoice};
 pub use findings::{Finding, Standing};
-pub use power::Power;
 
 /// Runs the command. Nothing is loaded and nothing is written.
 ///
@@ -44,7 +43,6 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let diagnosis = Diagnosis::new(
         BuildFacts::of_this_program(),
         machine,
-        Power::of_this_machine(),
         DataFacts::of(bfcl::dataset::data_root()),
         model,
     );

@@ -17,3 +17,4 @@ mod progress;
 mod results;
 mod tokenizer;
 mod warmup;
+mod watch;

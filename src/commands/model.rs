@@ -11,11 +11,11 @@ use sha2::{Digest, Sha256};
 
 use crate::chat::dialogue::hex;
 use crate::chat::{ChatError, ChatTemplate, prefix};
-use crate::engine::llama::{FlashAttention, LoadedModel, ModelSettings};
+use crate::engine::llama::{FlashAttention, LoadError, LoadedModel, ModelSettings};
 use crate::exit::{Classify, Exit, Failure};
+use crate::machine::Device;
 use crate::machine::identity::identify;
 use crate::machine::memory::{self, MemoryPlan};
-use crate::machine::{Device, host_memory_available};
 use crate::plan::{EnginePlan, ModelPlan};
 
 /// Validates the file's header, all parts included. Metadata and tensors that disagree about a prediction head are
@@ -123,51 +123,75 @@ pub fn describe(gguf: &Gguf) -> Result<ModelPlan, Failure> {
     })
 }
 
-/// Refuses a model that, with `snapshots` of its recurrent state kept, does not fit, with the numbers, before anything is loaded. `override_it`: warn instead.
-pub fn check_memory(
-    gguf: &Gguf,
-    plan: &EnginePlan,
-    snapshots: u32,
-    devices: &[Device],
-    override_it: bool,
-) -> Result<(), Failure> {
-    let facts = Facts::of(gguf).bad_input()?;
-    let context = &plan.context;
-    let request = memory::Request {
-        facts: &facts,
-        tensors: gguf.tensors(),
-        settings: memory::Settings {
-            ctx_size: context.ctx_size,
-            ubatch_size: context.ubatch_size,
-            cache_type_k: context.cache_type_k.tensor_type(),
-            cache_type_v: context.cache_type_v.tensor_type(),
-            flash_attention: context.flash_attn != FlashAttention::Off,
-            n_gpu_layers: plan.n_gpu_layers,
-            mtp_depth: 0,
-            rollback_tokens: 0,
-            snapshots,
-        },
-        host: memory::Host {
-            available_bytes: host_memory_available(),
-            repack: memory::Repack::of_this_program(),
-        },
-        devices,
-        device_names: &plan.devices,
-    };
-    let memory = MemoryPlan::new(&request).bad_input()?;
-    for warning in memory.warnings() {
-        eprintln!("warning: {warning}");
-    }
-    match memory.refusal() {
-        Some(refusal) if override_it => eprintln!("warning: {refusal} (--ignore-memory)"),
-        Some(refusal) => {
-            let text = format!(
-                "{}{refusal}; --ignore-memory loads it all the same",
-                memory.to_text()
-            );
-            return Err(Failure::message(Exit::Setup, text));
+/// What a memory plan depends on, for one run.
+pub struct Needs<'a> {
+    /// The model.
+    pub gguf: &'a Gguf,
+    /// How it is run.
+    pub plan: &'a EnginePlan,
+    /// How many snapshots of its recurrent state are kept.
+    pub snapshots: u32,
+    /// All devices.
+    pub devices: &'a [Device],
+    /// The host, before anything is loaded.
+    pub host: memory::Host,
+}
+
+impl Needs<'_> {
+    fn request<'r>(&'r self, facts: &'r Facts) -> memory::Request<'r> {
+        let (plan, context) = (self.plan, &self.plan.context);
+        memory::Request {
+            facts,
+            tensors: self.gguf.tensors(),
+            settings: memory::Settings {
+                ctx_size: context.ctx_size,
+                ubatch_size: context.ubatch_size,
+                cache_type_k: context.cache_type_k.tensor_type(),
+                cache_type_v: context.cache_type_v.tensor_type(),
+                flash_attention: context.flash_attn != FlashAttention::Off,
+                n_gpu_layers: plan.n_gpu_layers,
+                mtp_depth: 0,
+                rollback_tokens: 0,
+                snapshots: self.snapshots,
+            },
+            host: self.host,
+            devices: self.devices,
+            device_names: &plan.devices,
         }
-        None => {}
     }
-    Ok(())
+
+    /// Refuses a model that does not fit, with the numbers, before anything is loaded. `override_it`: warn instead.
+    pub fn check(&self, override_it: bool) -> Result<(), Failure> {
+        let facts = Facts::of(self.gguf).bad_input()?;
+        let memory = MemoryPlan::new(&self.request(&facts)).bad_input()?;
+        for warning in memory.warnings() {
+            eprintln!("warning: {warning}");
+        }
+        match memory.refusal() {
+            Some(refusal) if override_it => eprintln!("warning: {refusal} (--ignore-memory)"),
+            Some(refusal) => {
+                let text = format!(
+                    "{}{refusal}; --ignore-memory loads it all the same",
+                    memory.to_text()
+                );
+                return Err(Failure::message(Exit::Setup, text));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// A context that llama.cpp refused, with what it needs and what was free.
+    pub fn refused(&self, error: LoadError) -> Failure {
+        let explained = Facts::of(self.gguf)
+            .ok()
+            .filter(|_| matches!(error, LoadError::Context { .. }))
+            .and_then(|facts| MemoryPlan::refused(&self.request(&facts)).ok());
+        match explained {
+            Some(text) => {
+                Failure::message(Exit::Setup, format!("{error}. If memory is short: {text}"))
+            }
+            None => Failure::new(Exit::Setup, error),
+        }
+    }
 }

@@ -12,6 +12,7 @@ use bfcl::sampling::Selection;
 
 use super::progress::Progress;
 use super::results::failure;
+use super::watch::Watch;
 use super::{accuracy, dataset, model, print, tokenizer, warmup};
 use crate::chat::{ChatTemplate, Dialogue};
 use crate::cli::{Overflow, Profile, Reasoning, RunArgs};
@@ -25,13 +26,14 @@ use crate::engine::llama::{
 };
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::identity::FileIdentity;
-use crate::machine::{Machine, Software, describe};
+use crate::machine::memory::{Host, Repack};
+use crate::machine::{Machine, Occasion, Phase, Software, describe, host_memory_available};
 use crate::metrics::ConversationFacts;
 use crate::output::{render, verdict_line};
 use crate::plan::{ModelPlan, Plan, PlanError, nanos};
 use crate::record::{RecordLog, SelfCheck, TurnRecord};
 use crate::replay::{Ending, Interrupt, LlamaChat, Observer, Replay, Settings, Shared};
-use crate::results::{Going, RunDir, SelfCheckRow, SelfChecks, Sources, Started};
+use crate::results::{Going, Lines, RunDir, SelfCheckRow, Sources, Started};
 
 /// Runs the command.
 ///
@@ -59,13 +61,17 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .plan(args, model::describe(&gguf)?, tokenizer, cores)
         .bad_input()?;
     let recount = tokenizer::load(args.tokenizer.as_deref(), plan.replay.tokenizer.as_ref())?;
-    model::check_memory(
-        &gguf,
-        &plan.engine,
-        plan.replay.snapshots(),
-        &machine.devices,
-        args.engine.ignore_memory,
-    )?;
+    let needs = model::Needs {
+        gguf: &gguf,
+        plan: &plan.engine,
+        snapshots: plan.replay.snapshots(),
+        devices: &machine.devices,
+        host: Host {
+            available_bytes: host_memory_available(),
+            repack: Repack::of_this_program(),
+        },
+    };
+    needs.check(args.engine.ignore_memory)?;
     let loaded = load(args, &plan)?;
     let tools_required = args.profile == Profile::MlperfV61Edge;
     let reasoning = plan.engine.reasoning == Reasoning::On;
@@ -81,7 +87,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         plan.engine.boundaries,
         Arc::clone(&clock),
     )
-    .setup()?;
+    .map_err(|e| needs.refused(e))?;
     let interrupt = Interrupt::default();
     listen(&interrupt)?;
     let started = phases.start(&dir, &plan, &machine, resume)?;
@@ -229,7 +235,7 @@ impl Phases<'_> {
             (started.samples, &self.asked, ending == Ending::Interrupted)
         {
             session.chat = samples_chat;
-            let asked = accuracy::run(session, (data, selection), samples, started.attempt)?;
+            let asked = accuracy::run(session, dir, (data, selection), samples, started.attempt)?;
             // A time cap is about the first phase; an interrupt about both.
             if ending == Ending::Finished || asked == Ending::Interrupted {
                 ending = asked;
@@ -294,7 +300,10 @@ fn dialogue<'m>(
 /// Rows to the log, progress to the terminal.
 struct Keeper<'a> {
     log: RecordLog<TurnRecord>,
-    checks: Option<SelfChecks>,
+    checks: Option<Lines>,
+    watch: Watch<'a>,
+    /// The conversation of the last row.
+    conversation: Option<String>,
     progress: Progress<'a>,
 }
 
@@ -305,6 +314,10 @@ impl Observer for Keeper<'_> {
 
     fn ended(&mut self, record: &TurnRecord) -> anyhow::Result<ControlFlow<()>> {
         self.log.append(record)?;
+        let before = self.conversation.replace(record.conversation_id.clone());
+        if before.is_some_and(|id| id != record.conversation_id) {
+            self.watch.read(self.log.rows(), Occasion::Conversation)?;
+        }
         self.progress.ended(record, "");
         Ok(ControlFlow::Continue(()))
     }
@@ -354,15 +367,24 @@ impl Session<'_, '_> {
             log: going.log,
             checks: settings
                 .self_check
-                .map(|_| SelfChecks::open(&dir.file("self-checks.jsonl")))
+                .map(|_| Lines::open(&dir.file("self-checks.jsonl")))
                 .transpose()
                 .context("self-checks.jsonl")
                 .setup()?,
+            watch: Watch::open(dir, self.clock, Phase::Performance, attempt)?,
+            conversation: None,
             progress: Progress::new(left, "turns", self.clock),
         };
+        keeper
+            .watch
+            .read(keeper.log.rows(), Occasion::Start)
+            .run_failed()?;
         let ending = self.run(data, settings, &mut keeper);
+        let end = keeper.watch.read(keeper.log.rows(), Occasion::End);
         keeper.progress.finish();
-        ending
+        let ending = ending?;
+        end.run_failed()?;
+        Ok(ending)
     }
 
     /// The plan's settings for any selection.

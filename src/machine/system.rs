@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sysinfo::{CpuRefreshKind, Disks, MemoryRefreshKind, System};
 
 use super::cgroup::Limits;
-use super::{Device, Known};
+use super::{Board, Conditions, Device, Known, Source};
 
 /// Layout version of [`Machine`].
 pub const MACHINE_SCHEMA: u32 = 1;
@@ -21,6 +21,8 @@ pub struct Machine {
     pub schema: u32,
     /// The operating system.
     pub os: Os,
+    /// The board.
+    pub board: Board,
     /// The processor.
     pub cpu: Cpu,
     /// Memory of the host.
@@ -31,6 +33,8 @@ pub struct Machine {
     pub disk: Known<Disk>,
     /// Devices that llama.cpp sees, the processor among them.
     pub devices: Vec<Device>,
+    /// Power, clocks and heat when this was written.
+    pub conditions: Conditions,
     /// What ran.
     pub software: Software,
 }
@@ -129,6 +133,7 @@ impl Software {
 #[must_use]
 pub fn describe(out: &Path, devices: Vec<Device>, software: Software) -> Machine {
     let limits = Limits::of_this_process();
+    let source = Source::this_machine();
     Machine {
         schema: MACHINE_SCHEMA,
         os: Os {
@@ -136,11 +141,13 @@ pub fn describe(out: &Path, devices: Vec<Device>, software: Software) -> Machine
             version: Known::or_reason(System::os_version(), SILENT),
             kernel: Known::or_reason(System::kernel_version(), SILENT),
         },
+        board: Board::read(&source),
         cpu: cpu(),
         memory: memory(),
         limits: process_limits(limits),
         disk: Known::or_reason(disk(out), "no mounted file system holds the path"),
         devices,
+        conditions: Conditions::read(&source),
         software,
     }
 }

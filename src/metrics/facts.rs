@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::machine::Moment;
+
 /// The facts about a run that its rows do not hold.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunFacts {
@@ -18,6 +20,8 @@ pub struct RunFacts {
     pub inline_score: Option<f64>,
     /// How far the accuracy phase came, where the plan has one.
     pub samples: Option<SampleCounts>,
+    /// Readings of the machine, in the order in which they were taken.
+    pub moments: Vec<Moment>,
 }
 
 /// How far the accuracy phase came.

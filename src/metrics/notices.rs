@@ -3,8 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::accounting::TurnCounts;
+use super::conditions::MemoryUse;
 use super::consistency::inconsistencies;
+use super::drift::Drift;
 use super::facts::RunFacts;
+use super::gaps::{self, Gap};
 use super::tokens::{PromptTokens, SelfCheckCounts, Speculation};
 use crate::record::TurnRecord;
 
@@ -32,6 +35,8 @@ pub enum ProblemKind {
     SelfCheck,
     /// BFCL samples came back without a reply.
     FailedSamples,
+    /// The machine slept during the run, or its clock was set.
+    Asleep,
 }
 
 /// A reason why a run is not valid.
@@ -58,6 +63,12 @@ pub enum WarningKind {
     ShortOutputs,
     /// Almost no draft token was kept.
     LowAcceptance,
+    /// The machine became slower within the run.
+    Drift,
+    /// Memory grew with every conversation.
+    MemoryGrowth,
+    /// The wall clock was set while the machine was awake.
+    ClockSet,
 }
 
 /// Something a reader of the figures must know.
@@ -70,12 +81,23 @@ pub struct Warning {
     pub message: String,
 }
 
+/// What is known of the machine during the run.
+pub(super) struct Measured {
+    /// Gaps between the clocks.
+    pub gaps: Vec<Gap>,
+    /// Speed at the end against speed at the beginning.
+    pub drift: Drift,
+    /// Memory of this process.
+    pub memory: MemoryUse,
+}
+
 /// Every reason why the run is not valid; empty for a valid one.
 pub(super) fn problems(
     records: &[TurnRecord],
     turns: &TurnCounts,
     facts: &RunFacts,
     checks: SelfCheckCounts,
+    measured: &Measured,
 ) -> Vec<Problem> {
     let mut found = Vec::new();
     let mut add = |kind, message| found.push(Problem { kind, message });
@@ -117,6 +139,9 @@ pub(super) fn problems(
     if checks.equal < checks.checked {
         add(ProblemKind::SelfCheck, self_check_message(records, checks));
     }
+    if let Some(message) = gaps::problem(&measured.gaps) {
+        add(ProblemKind::Asleep, message);
+    }
     found
 }
 
@@ -126,6 +151,7 @@ pub(super) fn warnings(
     turns: &TurnCounts,
     prompts: &PromptTokens,
     drafts: &Speculation,
+    measured: &Measured,
 ) -> Vec<Warning> {
     let mut found = Vec::new();
     let mut add = |kind, message| found.push(Warning { kind, message });
@@ -157,6 +183,16 @@ pub(super) fn warnings(
             drafts.drafted
         );
         add(WarningKind::LowAcceptance, message);
+    }
+    let of_machine = [
+        (WarningKind::Drift, measured.drift.notice()),
+        (WarningKind::MemoryGrowth, measured.memory.notice()),
+        (WarningKind::ClockSet, gaps::warning(&measured.gaps)),
+    ];
+    for (kind, message) in of_machine {
+        if let Some(message) = message {
+            add(kind, message);
+        }
     }
     found
 }

@@ -3,9 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::accounting::{AccountingError, StopCounts, TurnCounts};
+use super::conditions::{AttemptConditions, MemoryUse};
 use super::conversations::{ConversationSummary, span_ns};
+use super::drift::Drift;
 use super::facts::{Deviation, RunFacts, SampleCounts};
-use super::notices::{Problem, Warning, problems, warnings};
+use super::gaps::{Gap, gaps};
+use super::notices::{Measured, Problem, Warning, problems, warnings};
 use super::series::Series;
 use super::tokens::{PromptTokens, SelfCheckCounts, Speculation, TokenRates};
 use super::turn;
@@ -70,6 +73,14 @@ pub struct Summary {
     pub samples: Option<SampleCounts>,
     /// Outcomes of `--self-check`.
     pub self_check: SelfCheckCounts,
+    /// The machine at the start and at the end, per start of the run.
+    pub conditions: Vec<AttemptConditions>,
+    /// This process's memory.
+    pub memory: MemoryUse,
+    /// Speed at the end against speed at the beginning.
+    pub drift: Drift,
+    /// Turns during which the machine slept, or its clock was set.
+    pub gaps: Vec<Gap>,
     /// The selected conversations, in the order of the data set.
     pub conversations: Vec<ConversationSummary>,
 }
@@ -88,7 +99,12 @@ impl Summary {
             Series::of(records.len(), completed.iter().filter_map(|r| metric(r)))
         };
         let self_check = SelfCheckCounts::of(records);
-        let problems = problems(records, &turns, facts, self_check);
+        let measured = Measured {
+            gaps: gaps(records, &facts.moments),
+            drift: Drift::of(&completed),
+            memory: MemoryUse::of(&facts.moments),
+        };
+        let problems = problems(records, &turns, facts, self_check, &measured);
         let prompt_tokens = PromptTokens::of(&completed);
         let speculation = Speculation::of(&completed);
         let duration_ns = duration_ns(records);
@@ -102,7 +118,7 @@ impl Summary {
             compliant: valid && facts.deviations.is_empty(),
             deviations: facts.deviations.clone(),
             problems,
-            warnings: warnings(records, &turns, &prompt_tokens, &speculation),
+            warnings: warnings(records, &turns, &prompt_tokens, &speculation, &measured),
             turns,
             stop_reasons: StopCounts::count(records),
             prompt_tokens,
@@ -121,6 +137,10 @@ impl Summary {
             inline_score: facts.inline_score,
             samples: facts.samples,
             self_check,
+            conditions: AttemptConditions::all(&facts.moments),
+            memory: measured.memory,
+            drift: measured.drift,
+            gaps: measured.gaps,
             conversations: ConversationSummary::all(records, facts),
         })
     }

@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod atomic;
+mod conditions;
 mod csv;
 mod dir;
 mod document;

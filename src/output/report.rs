@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::accuracy;
+use super::conditions;
 use super::document::{Block, Document, Table};
 use super::format::Format;
 use super::number::{count, decimal, milliseconds, percent, seconds};
@@ -106,6 +107,10 @@ fn performance(document: &mut Document, summary: &Summary) {
     );
     document.section("Phases (ms)", vec![Block::Table(phases(summary))]);
     document.section("Tokens", vec![Block::Pairs(tokens(summary))]);
+    let conditions = conditions::pairs(summary);
+    if !conditions.is_empty() {
+        document.section("Conditions (start → end)", vec![Block::Pairs(conditions)]);
+    }
 }
 
 /// Everything, with definitions.

@@ -1,11 +1,8 @@
 //! `self-checks.jsonl`: the outcome of each repeated turn, written once its row is safe.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
+use super::lines;
 use crate::record::{SelfCheck, TurnRecord};
 
 /// One line of the file.
@@ -20,44 +17,13 @@ pub struct SelfCheckRow {
     pub check: SelfCheck,
 }
 
-/// The file's append-only writer.
-#[derive(Debug)]
-pub struct SelfChecks {
-    file: File,
-}
-
-impl SelfChecks {
-    /// Opens the file, which may hold the checks of an earlier start.
-    ///
-    /// # Errors
-    /// As the operating system says.
-    pub fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self { file })
-    }
-
-    /// Appends one line and makes it durable.
-    ///
-    /// # Errors
-    /// As the operating system says.
-    pub fn append(&mut self, row: &SelfCheckRow) -> io::Result<()> {
-        let mut line = serde_json::to_vec(row)?;
-        line.push(b'\n');
-        self.file.write_all(&line)?;
-        self.file.sync_data()
-    }
-}
-
 /// Puts the checks of `text` on their records. Of a turn that was replayed after a resumption the last one counts; a
 /// line that a kill cut short is left out.
 ///
 /// # Errors
 /// Where a whole line is no check; with its number.
 pub fn attach(text: &str, records: &mut [TurnRecord]) -> Result<(), String> {
-    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
-    for (i, line) in whole.lines().enumerate() {
-        let row: SelfCheckRow =
-            serde_json::from_str(line).map_err(|e| format!("line {}: {e}", i + 1))?;
+    for row in lines::read::<SelfCheckRow>(text)? {
         let at =
             |r: &&mut TurnRecord| r.conversation_id == row.conversation_id && r.turn == row.turn;
         if let Some(record) = records.iter_mut().find(at) {

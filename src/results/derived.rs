@@ -7,6 +7,7 @@ use crate::accuracy::{self, AccuracyFacts, AccuracyFigures, Check, Conditions, S
 use crate::cli::Reasoning;
 use crate::conversation::Dataset;
 use crate::endpoints::{self, Asked, Input, Origin, Recount, Setup};
+use crate::machine::Moment;
 use crate::metrics::{Deviation, RunFacts, SampleCounts, Summary, continued_at};
 use crate::output::{Format, RunResult, render};
 use crate::plan::{AccuracyPlan, Plan};
@@ -57,6 +58,8 @@ pub struct Rows {
     pub turns: Vec<TurnRecord>,
     /// Of the accuracy phase.
     pub samples: Vec<SampleRecord>,
+    /// Readings of the machine in both.
+    pub moments: Vec<Moment>,
 }
 
 /// The data that a run's phases worked on.
@@ -229,7 +232,7 @@ fn checks(
     checks
 }
 
-/// What the summary needs besides the rows: all of it follows from the plan and the rows.
+/// What the summary needs besides the rows: all of it follows from the plan, the rows and the readings.
 fn facts(plan: &Plan, rows: &Rows, figures: Option<&AccuracyFigures>) -> RunFacts {
     let mut deviations = plan.deviations.clone();
     let of_samples = rows.samples.iter().map(|s| s.turn.attempt);
@@ -254,6 +257,7 @@ fn facts(plan: &Plan, rows: &Rows, figures: Option<&AccuracyFigures>) -> RunFact
             answered: rows.samples.len(),
             failed: figures.map_or(0, |f| f.failed),
         }),
+        moments: rows.moments.clone(),
     }
 }
 

@@ -1,11 +1,13 @@
 //! A run's directory: what is written when, and how everything in it follows from its records.
 //!
-//! `plan.json` and `machine.json` are written before the first turn, `turns.jsonl` grows by a row per turn and
-//! `samples.jsonl` by a row per BFCL sample, and every other file is [`derive()`]d from those and the data: by `run` when
-//! it ends, by `report` at any time, byte for byte the same.
+//! `plan.json` and `machine.json` are written before the first turn, `turns.jsonl` grows by a row per turn,
+//! `samples.jsonl` by a row per BFCL sample and `conditions.jsonl` by a reading of the machine at the start, after each
+//! conversation and at the end, and every other file is [`derive()`]d from those and the data: by `run` when it ends, by
+//! `report` at any time, byte for byte the same.
 
 mod checks;
 mod derived;
+mod lines;
 mod resume;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use thiserror::Error;
 
 use crate::accuracy::judged;
 use crate::endpoints::EndpointsError;
-use crate::machine::Machine;
+use crate::machine::{Machine, Moment};
 use crate::metrics::AccountingError;
 use crate::output::{
     OutDirError, RenderError, WriteError, create_out_dir, probe_writable, write_bytes_atomic,
@@ -144,9 +146,13 @@ pub enum ResultsError {
     },
 }
 
-pub use checks::{SelfCheckRow, SelfChecks};
+pub use checks::SelfCheckRow;
 pub use derived::{Derived, Rows, Sources, Verdict, derive};
+pub use lines::Lines;
 pub use resume::{Going, Started};
+
+/// The file of a run's readings of the machine.
+pub const CONDITIONS: &str = "conditions.jsonl";
 
 /// A run's directory.
 #[derive(Debug, Clone)]
@@ -231,16 +237,7 @@ impl RunDir {
     pub fn rows(&self) -> Result<ReadBack<TurnRecord>, ResultsError> {
         let mut back = read_records(&self.file(TURNS))?;
         let path = self.file("self-checks.jsonl");
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(e) => {
-                return Err(ResultsError::File {
-                    path,
-                    cause: e.to_string(),
-                });
-            }
-        };
+        let text = text_or_nothing(&path)?;
         checks::attach(&text, &mut back.records)
             .map_err(|cause| ResultsError::File { path, cause })?;
         Ok(back)
@@ -252,6 +249,16 @@ impl RunDir {
     /// Where the file is missing or damaged in its middle.
     pub fn samples(&self) -> Result<ReadBack<SampleRecord>, ResultsError> {
         Ok(read_records(&self.file(SAMPLES))?)
+    }
+
+    /// The readings of the machine; none where the run took none.
+    ///
+    /// # Errors
+    /// Where the file is damaged.
+    pub fn moments(&self) -> Result<Vec<Moment>, ResultsError> {
+        let path = self.file(CONDITIONS);
+        let text = text_or_nothing(&path)?;
+        lines::read(&text).map_err(|cause| ResultsError::File { path, cause })
     }
 
     /// Writes every derived file from what is on disk, so that a report never says more than the records do.
@@ -276,7 +283,10 @@ impl RunDir {
 
     /// The rows of the planned phases, in the plan's order, on the plan's data.
     fn checked_rows(&self, plan: &Plan, sources: &Sources<'_>) -> Result<Rows, ResultsError> {
-        let mut rows = Rows::default();
+        let mut rows = Rows {
+            moments: self.moments()?,
+            ..Rows::default()
+        };
         if let Some(planned) = &plan.dataset {
             let data = sources.conversations()?;
             if data.sha256 != planned.sha256 {
@@ -323,4 +333,16 @@ fn judged_anew(rows: &[SampleRecord], data: &bfcl::dataset::Dataset) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The text of a file that need not be there.
+fn text_or_nothing(path: &Path) -> Result<String, ResultsError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(e) => Err(ResultsError::File {
+            path: path.to_owned(),
+            cause: e.to_string(),
+        }),
+    }
 }

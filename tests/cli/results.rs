@@ -28,6 +28,7 @@ fn a_run_writes_its_plan_machine_turns_and_summary_and_nothing_else() {
         .filter(|name| !name.contains('/'))
         .collect();
     let expected = [
+        "conditions.jsonl",
         "endpoints",
         "machine.json",
         "plan.json",

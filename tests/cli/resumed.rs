@@ -11,7 +11,16 @@ use crate::harness::results::{Results, identity, sample_run};
 use crate::harness::tree::tree;
 use crate::harness::{Ends, edge, run_sample, scratch};
 
-/// Leaves of a finished run what a kill would have left after `rows` rows: these, and half of the next.
+/// What a report takes its figures from.
+const RECORDS: [&str; 4] = [
+    "plan.json",
+    "machine.json",
+    "turns.jsonl",
+    "conditions.jsonl",
+];
+
+/// Leaves of a finished run what a kill would have left after `rows` rows: these, and half of the next; of the readings
+/// the first, and half of the next.
 fn cut(out: &Path, rows: usize) {
     let path = out.join("turns.jsonl");
     let text = fs::read_to_string(&path).expect("the rows");
@@ -19,6 +28,10 @@ fn cut(out: &Path, rows: usize) {
     let mut kept = lines[..rows].concat();
     kept.push_str(&lines[rows][..lines[rows].len() / 2]);
     fs::write(&path, kept).expect("writable");
+    let path = out.join("conditions.jsonl");
+    let text = fs::read_to_string(&path).expect("the readings");
+    let first = text.find('\n').expect("a line") + 1;
+    fs::write(&path, &text[..first + 9]).expect("writable");
     for entry in fs::read_dir(out).expect("the results") {
         let path = entry.expect("an entry").path();
         let name = path
@@ -28,7 +41,7 @@ fn cut(out: &Path, rows: usize) {
             .into_owned();
         if path.is_dir() {
             fs::remove_dir_all(&path).expect("removable");
-        } else if !["plan.json", "machine.json", "turns.jsonl"].contains(&name.as_str()) {
+        } else if !RECORDS.contains(&name.as_str()) {
             fs::remove_file(&path).expect("removable");
         }
     }
@@ -63,6 +76,11 @@ fn t8_09_a_killed_run_goes_on_at_its_conversations_first_turn() {
         assert_eq!((summary.turns.completed, summary.turns.sum), (11, 11));
         // Where no row was kept, all rows are of one start: labelled all the same, but not put together from two.
         assert_eq!(summary.resumed, 1);
+        let [first, second] = summary.conditions.as_slice() else {
+            panic!("two starts: {:?}", summary.conditions);
+        };
+        assert!(first.start.get().is_some() && first.end.get().is_none());
+        assert!(second.start.get().is_some() && second.end.get().is_some());
         assert!(
             summary.deviations.iter().any(|d| d.name == "resumed"),
             "{:?}",
@@ -118,9 +136,7 @@ fn a_report_makes_every_derived_file_again_byte_for_byte() {
     let printed = run_sample(tiny(), &out).ends(0).stdout;
     let before = tree(&out);
     for path in before.keys() {
-        let known = ["plan.json", "machine.json", "turns.jsonl"]
-            .iter()
-            .any(|k| path.ends_with(k));
+        let known = RECORDS.iter().any(|k| path.ends_with(k));
         if !known && Path::new(path).is_file() {
             fs::write(path, "damaged").expect("writable");
         }

@@ -4,7 +4,7 @@ use clap::Parser;
 use serde::Serialize;
 
 use super::findings::{self, Finding, Standing};
-use super::{BuildFacts, DataFacts, Power};
+use super::{BuildFacts, DataFacts};
 use crate::cli::EngineArgs;
 use crate::commands::inspect::Inspection;
 use crate::machine::{Machine, offload_targets};
@@ -21,8 +21,6 @@ pub struct Diagnosis {
     pub ready: bool,
     /// The machine.
     pub machine: Machine,
-    /// Its power settings.
-    pub power: Power,
     /// This program.
     pub build: BuildFacts,
     /// The data.
@@ -82,7 +80,6 @@ impl Diagnosis {
     pub fn new(
         build: BuildFacts,
         machine: Machine,
-        power: Power,
         data: DataFacts,
         model: Option<Inspection>,
     ) -> Self {
@@ -91,7 +88,6 @@ impl Diagnosis {
             ready: true,
             run: RunChoice::on(&machine),
             machine,
-            power,
             build,
             data,
             model,

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::conditions;
 use super::data::{Item, Presence};
 use super::diagnosis::Diagnosis;
 use crate::commands::inspect::Inspection;
@@ -46,7 +47,7 @@ impl Standing {
 }
 
 impl Finding {
-    fn new(name: &'static str, standing: Standing, detail: impl Into<String>) -> Self {
+    pub(super) fn new(name: &'static str, standing: Standing, detail: impl Into<String>) -> Self {
         Self {
             name,
             standing,
@@ -55,7 +56,7 @@ impl Finding {
         }
     }
 
-    fn command(mut self, command: impl Into<String>) -> Self {
+    pub(super) fn command(mut self, command: impl Into<String>) -> Self {
         self.command = Some(command.into());
         self
     }
@@ -64,7 +65,7 @@ impl Finding {
 /// Everything that was looked at, in the order in which one mends it.
 pub(super) fn of(diagnosis: &Diagnosis) -> Vec<Finding> {
     let mut findings = vec![build(diagnosis), devices(diagnosis), threads(diagnosis)];
-    findings.extend(governor(diagnosis));
+    findings.extend(conditions::findings(&diagnosis.machine.conditions));
     findings.push(replay(&diagnosis.data.replay));
     findings.push(bfcl(&diagnosis.data.bfcl));
     match &diagnosis.model {
@@ -146,21 +147,6 @@ fn threads(diagnosis: &Diagnosis) -> Finding {
             format!("{threads}, one per physical core"),
         ),
     }
-}
-
-/// Nothing where it is unknown: most machines without a governor are virtual.
-fn governor(diagnosis: &Diagnosis) -> Option<Finding> {
-    const NAME: &str = "frequency governor";
-    let governor = diagnosis.power.governor.get()?;
-    Some(match diagnosis.power.saves() {
-        false => Finding::new(NAME, Standing::Ok, governor.as_str()),
-        true => Finding::new(
-            NAME,
-            Standing::Note,
-            format!("{governor}: turns may start slow"),
-        )
-        .command("cpupower frequency-set -g performance"),
-    })
 }
 
 fn replay(item: &Item) -> Finding {

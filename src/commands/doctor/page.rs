@@ -1,5 +1,6 @@
 //! The diagnosis for people.
 
+use super::conditions;
 use super::diagnosis::Diagnosis;
 use super::findings::Finding;
 use crate::machine::{Device, Known};
@@ -51,7 +52,7 @@ fn machine(diagnosis: &Diagnosis) -> Vec<(String, String)> {
         Some(disk) => format!("{}, {} free", disk.file_system, mib(disk.free_bytes)),
         None => format!("unknown ({})", machine.disk.reason().unwrap_or_default()),
     };
-    vec![
+    let mut pairs = vec![
         pair(
             "system",
             format!(
@@ -73,8 +74,10 @@ fn machine(diagnosis: &Diagnosis) -> Vec<(String, String)> {
         ),
         pair("limits", limit),
         pair("disk here", disk),
-        pair("frequency governor", text(&diagnosis.power.governor)),
-    ]
+        pair("board", text(&machine.board.name())),
+    ];
+    pairs.extend(conditions::pairs(&machine.conditions));
+    pairs
 }
 
 fn devices(devices: &[Device]) -> Table {
@@ -171,7 +174,7 @@ fn lines(finding: &Finding) -> Vec<String> {
     lines
 }
 
-fn text<T: ToString>(known: &Known<T>) -> String {
+pub(super) fn text<T: ToString>(known: &Known<T>) -> String {
     match known.get() {
         Some(value) => value.to_string(),
         None => format!("unknown ({})", known.reason().unwrap_or_default()),
@@ -200,6 +203,6 @@ fn mib(bytes: u64) -> String {
     )
 }
 
-fn pair(name: &str, value: String) -> (String, String) {
+pub(super) fn pair(name: &str, value: String) -> (String, String) {
     (name.to_owned(), value)
 }

@@ -6,10 +6,9 @@ use super::data::{DataFacts, Item, Presence, REPLAY};
 use super::diagnosis::{Diagnosis, RunChoice};
 use super::findings::{Finding, Standing};
 use super::page;
-use super::power::{Power, governor};
 use crate::commands::inspect::{self, Inspection};
 use crate::machine::memory::{Host, Repack};
-use crate::machine::{Device, Known, Machine, Software, describe};
+use crate::machine::{Conditions, Device, Known, Machine, Platform, Software, Source, describe};
 use crate::output::{Format, render_page};
 use crate::plan::locked;
 
@@ -34,12 +33,6 @@ fn build(features: &[&'static str]) -> BuildFacts {
     }
 }
 
-fn power(governor: Option<&str>) -> Power {
-    Power {
-        governor: Known::or_reason(governor.map(str::to_owned), "no such file"),
-    }
-}
-
 fn data(replay: Presence, bfcl: Presence) -> DataFacts {
     let item = |state| Item {
         state,
@@ -57,7 +50,7 @@ fn everything() -> DataFacts {
 }
 
 fn diagnose(build: BuildFacts, machine: Machine, data: DataFacts) -> Diagnosis {
-    Diagnosis::new(build, machine, power(None), data, None)
+    Diagnosis::new(build, machine, data, None)
 }
 
 #[track_caller]
@@ -140,28 +133,94 @@ fn fewer_cores_than_the_machine_has_are_said() {
     assert!(command.contains("--threads 2"), "{command}");
 }
 
-#[test]
-fn a_saving_governor_is_said_and_an_unknown_one_has_a_reason() {
-    let with = |governor| {
-        let machine = machine(vec![processor()]);
-        Diagnosis::new(build(&[]), machine, power(governor), everything(), None)
-    };
-    let standing = |name| finding(&with(Some(name)), "frequency governor").standing;
-    assert_eq!(standing("performance"), Standing::Ok);
-    assert_eq!(standing("powersave"), Standing::Note);
-    assert!(
-        with(None)
-            .findings
-            .iter()
-            .all(|f| f.name != "frequency governor")
-    );
+/// A machine whose files are these.
+fn machine_of(files: &[(&str, &str)]) -> Machine {
+    let root = tempfile::tempdir().expect("a directory");
+    for (name, content) in files {
+        let path = root.path().join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        fs::write(path, content).expect("a file");
+    }
+    let source = Source::fake(root.path(), Platform::Linux, |name, _| {
+        Err(format!("no program {name}"))
+    });
+    let mut machine = machine(vec![processor()]);
+    machine.conditions = Conditions::read(&source);
+    machine
+}
 
-    let dir = tempfile::tempdir().expect("a directory");
-    let file = dir.path().join("scaling_governor");
-    assert!(governor(&file).reason().is_some());
-    fs::write(&file, "schedutil\n").expect("written");
-    if cfg!(target_os = "linux") {
-        assert_eq!(governor(&file).get().map(String::as_str), Some("schedutil"));
+#[test]
+fn t8_04_what_to_change_before_measuring_is_said_with_its_command() {
+    let cpufreq = "sys/devices/system/cpu/cpufreq/policy0";
+    let battery = "sys/class/power_supply/BAT0";
+    let laptop = machine_of(&[
+        ("sys/firmware/acpi/platform_profile", "low-power\n"),
+        (&format!("{cpufreq}/scaling_governor"), "powersave\n"),
+        (&format!("{battery}/type"), "Battery\n"),
+        (&format!("{battery}/status"), "Discharging\n"),
+        (&format!("{battery}/capacity"), "41\n"),
+        ("sys/class/thermal/thermal_zone0/type", "x86_pkg_temp\n"),
+        ("sys/class/thermal/thermal_zone0/temp", "93000\n"),
+    ]);
+    let diagnosis = diagnose(build(&[]), laptop, everything());
+    assert!(diagnosis.ready, "nothing of it is needed to run");
+    for (name, detail, command) in [
+        (
+            "power mode",
+            "low-power",
+            Some("powerprofilesctl set performance"),
+        ),
+        (
+            "frequency governor",
+            "powersave",
+            Some("cpupower frequency-set -g performance"),
+        ),
+        ("power source", "battery (41 %)", None),
+        ("temperature", "93.0 °C (x86_pkg_temp)", None),
+    ] {
+        let found = finding(&diagnosis, name);
+        assert_eq!(found.standing, Standing::Note, "{found:?}");
+        assert!(found.detail.contains(detail), "{found:?}");
+        assert_eq!(found.command.as_deref(), command);
+    }
+    let document = page::document(&diagnosis);
+    let text = render_page(Format::Table, &document, &diagnosis).expect("a rendering");
+    for part in ["low-power", "powersave", "battery", "93.0 °C"] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+}
+
+#[test]
+fn t8_04_a_machine_that_is_set_up_has_nothing_to_change() {
+    let cpufreq = "sys/devices/system/cpu/cpufreq/policy0";
+    let set_up = machine_of(&[
+        ("var/lib/nvpmodel/status", "pmode:0000\n"),
+        ("etc/nvpmodel.conf", "< POWER_MODEL ID=0 NAME=MAXN >\n"),
+        (&format!("{cpufreq}/scaling_governor"), "performance\n"),
+        ("sys/class/power_supply/AC/type", "Mains\n"),
+        ("sys/class/power_supply/AC/online", "1\n"),
+        ("sys/class/thermal/thermal_zone0/temp", "45000\n"),
+    ]);
+    let diagnosis = diagnose(build(&[]), set_up, everything());
+    for name in [
+        "power mode",
+        "frequency governor",
+        "power source",
+        "temperature",
+    ] {
+        assert_eq!(finding(&diagnosis, name).standing, Standing::Ok);
+    }
+    let container = diagnose(build(&[]), machine_of(&[]), everything());
+    for name in [
+        "power mode",
+        "frequency governor",
+        "power source",
+        "temperature",
+    ] {
+        assert!(
+            container.findings.iter().all(|f| f.name != name),
+            "{name} is unknown"
+        );
     }
 }
 
@@ -223,13 +282,7 @@ fn inspected(mib: u64) -> Inspection {
 fn a_model_is_judged_with_its_memory() {
     let with = |inspection| {
         let machine = machine(vec![processor()]);
-        Diagnosis::new(
-            build(&[]),
-            machine,
-            power(None),
-            everything(),
-            Some(inspection),
-        )
+        Diagnosis::new(build(&[]), machine, everything(), Some(inspection))
     };
     let fits = with(inspected(8192));
     assert!(fits.ready, "{:?}", fits.findings);

@@ -7,6 +7,7 @@ mod compute;
 mod part;
 mod plan;
 mod pool;
+mod refused;
 mod remedy;
 mod repack;
 mod settings;

@@ -185,6 +185,6 @@ fn free(pool: &Pool) -> String {
 }
 
 /// Whole MiB, the nearest.
-fn whole(bytes: u64) -> String {
+pub(super) fn whole(bytes: u64) -> String {
     decimal(Some(mib(bytes)), 0)
 }

@@ -380,3 +380,39 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn t8_01_a_refused_allocation_is_explained_with_bytes_and_two_settings() {
+    let model = Model::qwen27b();
+    let shared = [Device::new(
+        "CUDA0",
+        "an Orin",
+        "CUDA",
+        "integrated_gpu",
+        64 * GIB,
+        40 * GIB,
+    )];
+    let request = Request {
+        facts: &model.facts,
+        tensors: &model.tensors,
+        settings: Settings::default(),
+        host: Host {
+            available_bytes: Some(48 * GIB),
+            repack: Repack::None,
+        },
+        devices: &shared,
+        device_names: &[],
+    };
+    assert!(MemoryPlan::new(&request).expect("sizes").fits());
+    let text = MemoryPlan::refused(&request).expect("sizes");
+    for part in [
+        "CUDA0: ",
+        "bytes) to allocate",
+        "42949672960 bytes) free",
+        "--ctx-size ",
+        "--cache-type-k q8_0 --cache-type-v q8_0 (spares ",
+        "shares the host's memory",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
