@@ -123,11 +123,20 @@ pub fn describe(gguf: &Gguf) -> Result<ModelPlan, Failure> {
     })
 }
 
-/// Refuses a model that, with `snapshots` of its recurrent state kept, does not fit, with the numbers, before anything is loaded. `override_it`: warn instead.
+/// Recurrent states that a run holds besides the current one.
+pub struct States {
+    /// Copies kept.
+    pub snapshots: u32,
+    /// Tokens of the last call that can be rolled back, a state each.
+    pub rollback_tokens: u32,
+}
+
+/// Refuses a model that does not fit with these states, with the numbers, before anything is loaded. `override_it`:
+/// warn instead.
 pub fn check_memory(
     gguf: &Gguf,
     plan: &EnginePlan,
-    snapshots: u32,
+    states: &States,
     devices: &[Device],
     override_it: bool,
 ) -> Result<(), Failure> {
@@ -144,8 +153,8 @@ pub fn check_memory(
             flash_attention: context.flash_attn != FlashAttention::Off,
             n_gpu_layers: plan.n_gpu_layers,
             mtp_depth: 0,
-            rollback_tokens: 0,
-            snapshots,
+            rollback_tokens: states.rollback_tokens,
+            snapshots: states.snapshots,
         },
         host: memory::Host {
             available_bytes: host_memory_available(),

@@ -22,3 +22,4 @@ mod rendering;
 mod replies;
 mod results;
 mod resumed;
+mod zerocut;

@@ -106,6 +106,10 @@ pub(super) fn explanation(otherwise: &str) -> String {
     }
 }
 
+/// Architectures whose recurrent states llama.cpp b11434 can hold for several tokens at once, of those with which
+/// this was tried.
+const ROLLS_BACK: [&str; 2] = ["qwen35", "qwen35moe"];
+
 /// A loaded model and its vocabulary.
 #[derive(Debug)]
 pub struct LoadedModel {
@@ -150,6 +154,25 @@ impl LoadedModel {
                     other => other.to_string(),
                 },
             })
+    }
+
+    /// Most tokens by which a sequence's end can be moved back in a context that holds the recurrent states of
+    /// `states` tokens besides the current one.
+    pub(super) fn rollback(&self, states: usize) -> usize {
+        let text = |key: &str| self.model.meta_val_str(key).ok();
+        let architecture = text("general.architecture").unwrap_or_default();
+        if self.model.is_recurrent() || self.model.is_hybrid() {
+            if ROLLS_BACK.contains(&architecture.as_str()) {
+                states
+            } else {
+                0
+            }
+        } else if text(&format!("{architecture}.attention.sliding_window")).is_some() {
+            // Cells that the window left behind may be gone.
+            0
+        } else {
+            usize::MAX
+        }
     }
 
     /// The chat template stored in the file, if any.
