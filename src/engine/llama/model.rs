@@ -106,10 +106,6 @@ pub(super) fn explanation(otherwise: &str) -> String {
     }
 }
 
-/// Architectures whose recurrent states llama.cpp b11434 can hold for several tokens at once, of those with which
-/// this was tried.
-const ROLLS_BACK: [&str; 2] = ["qwen35", "qwen35moe"];
-
 /// A loaded model and its vocabulary.
 #[derive(Debug)]
 pub struct LoadedModel {
@@ -157,21 +153,16 @@ impl LoadedModel {
     }
 
     /// Most tokens by which a sequence's end can be moved back in a context that holds the recurrent states of
-    /// `states` tokens besides the current one.
+    /// `states` tokens besides the current one. Of the architectures that are not named some could do it; what they
+    /// would need is not known here.
     pub(super) fn rollback(&self, states: usize) -> usize {
-        let text = |key: &str| self.model.meta_val_str(key).ok();
-        let architecture = text("general.architecture").unwrap_or_default();
-        if self.model.is_recurrent() || self.model.is_hybrid() {
-            if ROLLS_BACK.contains(&architecture.as_str()) {
-                states
-            } else {
-                0
-            }
-        } else if text(&format!("{architecture}.attention.sliding_window")).is_some() {
-            // Cells that the window left behind may be gone.
-            0
-        } else {
-            usize::MAX
+        let architecture = self.model.meta_val_str("general.architecture");
+        match architecture.as_deref() {
+            // A state per token, as `llm_arch_supports_rs_rollback` says (llama.cpp b11434).
+            Ok("qwen35" | "qwen35moe") => states,
+            // Attention over everything: cells alone, which can be cut anywhere.
+            Ok("llama" | "qwen2" | "qwen2moe" | "qwen3" | "qwen3moe") => usize::MAX,
+            _ => 0,
         }
     }
 

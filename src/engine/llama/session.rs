@@ -136,6 +136,7 @@ impl<'m> Session<'m> {
             .map_err(|e| EngineError::Snapshot(format!("rolling back to token {position}: {e}")))?;
         if !done {
             self.rollback = 0;
+            self.cells_only = false;
         }
         Ok(done)
     }
