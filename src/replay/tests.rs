@@ -312,7 +312,8 @@ fn latencies_are_the_hand_computed_ones() {
         (next.reused_tokens, next.evaluated_tokens, next.ideal_tokens),
         (Some(97), Some(53), Some(53))
     );
-    assert_eq!(next.started_ns, Some(73 * MS));
+    assert_eq!(row.started_ns, Some(7 * MS));
+    assert_eq!(next.started_ns, Some((7 + 73 + 7) * MS));
 }
 
 #[test]
@@ -531,6 +532,7 @@ fn recorded_delays_are_waited_and_not_measured() {
     let mut expected = 0;
     for (row, recorded) in ran.rows.iter().zip(&data.conversations[0].turns) {
         expected += (recorded.delay_seconds.unwrap_or(0.0) * 1e9) as Nanos;
+        expected += 7 * MS; // the messages' text
         assert_eq!(row.started_ns, Some(expected));
         assert_eq!(row.latency_ns, Some(17 * MS));
         expected += 17 * MS;
