@@ -39,6 +39,8 @@ pub struct Dialogue<'m> {
     history: String,
     /// Rendered text that is not tokenized yet.
     pending: String,
+    /// Its token ids, until they are put in place.
+    encoded: Vec<Token>,
     /// SHA-256 state over the history's text before `pending`.
     hasher: Sha256,
     /// Ids of the current prompt.
@@ -69,6 +71,7 @@ impl<'m> Dialogue<'m> {
             preserved_ids: Vec::new(),
             history: String::new(),
             pending: String::new(),
+            encoded: Vec::new(),
             hasher: Sha256::new(),
             ids: Vec::new(),
             ideal: 0,
@@ -164,20 +167,33 @@ impl<'m> Dialogue<'m> {
     /// # Errors
     /// Where the prompt does not end with the generation prompt's own tokens.
     pub fn tokenize(&mut self) -> Result<Prompt, ChatError> {
+        self.encode();
+        self.assemble()
+    }
+
+    /// The first half of [`Self::tokenize`]: llama.cpp's, over the text that is new.
+    pub fn encode(&mut self) {
+        self.encoded = self.vocab.tokenize(&self.pending);
+    }
+
+    /// The other half: our own.
+    ///
+    /// # Errors
+    /// As [`Self::tokenize`].
+    pub fn assemble(&mut self) -> Result<Prompt, ChatError> {
+        let added = std::mem::take(&mut self.encoded);
         let incremental = self.incremental && !self.ids.is_empty();
         if incremental {
             // The history's tokens end where the generation prompt began, at a special token: what follows
             // tokenizes on its own.
             let known = self.ids.len() - self.generation_ids.len();
-            let added = self.vocab.tokenize(&self.pending);
             let shared = common_prefix(&self.ids[known..], &added);
             self.ids.truncate(known);
             self.ids.extend_from_slice(&added);
             self.ideal = self.ids.len() - known - shared;
         } else {
-            let ids = self.vocab.tokenize(&self.pending);
-            self.ideal = ids.len() - common_prefix(&self.ids, &ids);
-            self.ids = ids;
+            self.ideal = added.len() - common_prefix(&self.ids, &added);
+            self.ids = added;
         }
         if self.incremental && !self.ids.ends_with(&self.generation_ids) {
             return Err(ChatError::Unsupported(

@@ -50,7 +50,9 @@ impl Chat for Answers {
         Ok(())
     }
 
-    fn tokenize(&mut self) -> Result<usize, ChatError> {
+    fn encode(&mut self) {}
+
+    fn assemble(&mut self) -> Result<usize, ChatError> {
         Ok(self.ids.len())
     }
 

@@ -131,6 +131,8 @@ pub struct Needs<'a> {
     pub plan: &'a EnginePlan,
     /// How many snapshots of its recurrent state are kept.
     pub snapshots: u32,
+    /// Tokens of the last call that can be rolled back, a recurrent state each.
+    pub rollback_tokens: u32,
     /// All devices.
     pub devices: &'a [Device],
     /// The host, before anything is loaded.
@@ -151,7 +153,7 @@ impl Needs<'_> {
                 flash_attention: context.flash_attn != FlashAttention::Off,
                 n_gpu_layers: plan.n_gpu_layers,
                 mtp_depth: 0,
-                rollback_tokens: 0,
+                rollback_tokens: self.rollback_tokens,
                 snapshots: self.snapshots,
             },
             host: self.host,

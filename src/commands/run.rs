@@ -22,7 +22,8 @@ use crate::endpoints::Recount;
 use crate::engine::Engine;
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{
-    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings, devices,
+    EngineSettings, LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings,
+    devices,
 };
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::identity::FileIdentity;
@@ -61,10 +62,12 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .plan(args, model::describe(&gguf)?, tokenizer, cores)
         .bad_input()?;
     let recount = tokenizer::load(args.tokenizer.as_deref(), plan.replay.tokenizer.as_ref())?;
+    let (template, held_back) = template(args, &plan)?;
     let needs = model::Needs {
         gguf: &gguf,
         plan: &plan.engine,
         snapshots: plan.replay.snapshots(),
+        rollback_tokens: plan.engine.rollback_tokens(held_back),
         devices: &machine.devices,
         host: Host {
             available_bytes: host_memory_available(),
@@ -73,21 +76,19 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     };
     needs.check(args.engine.ignore_memory)?;
     let loaded = load(args, &plan)?;
-    let tools_required = args.profile == Profile::MlperfV61Edge;
-    let reasoning = plan.engine.reasoning == Reasoning::On;
-    let (template, held_back) = model::template(&loaded, &args.model, tools_required, reasoning)?;
     let phases = Phases {
         replayed: data.replayed(&plan)?,
         asked: data.asked(&plan),
     };
     let mut chat = LlamaChat::new(phases.dialogue(&template, &loaded, held_back, &plan)?);
-    let mut engine = LlamaEngine::new(
-        &loaded,
-        &plan.engine.context,
-        plan.engine.boundaries,
-        Arc::clone(&clock),
-    )
-    .map_err(|e| needs.refused(e))?;
+    let settings = EngineSettings {
+        context: plan.engine.context,
+        boundaries: plan.engine.boundaries,
+        held_back,
+        device_snapshots: plan.engine.offloads(&machine.devices),
+    };
+    let mut engine =
+        LlamaEngine::new(&loaded, &settings, Arc::clone(&clock)).map_err(|e| needs.refused(e))?;
     let interrupt = Interrupt::default();
     listen(&interrupt)?;
     let started = phases.start(&dir, &plan, &machine, resume)?;
@@ -243,6 +244,14 @@ impl Phases<'_> {
         }
         Ok(ending)
     }
+}
+
+/// The chat template and what it holds back, from the vocabulary alone: what the context holds depends on it.
+fn template(args: &RunArgs, plan: &Plan) -> Result<(ChatTemplate, usize), Failure> {
+    let vocabulary = model::load(&args.model, &ModelSettings::vocabulary())?;
+    let tools_required = args.profile == Profile::MlperfV61Edge;
+    let reasoning = plan.engine.reasoning == Reasoning::On;
+    model::template(&vocabulary, &args.model, tools_required, reasoning)
 }
 
 fn load(args: &RunArgs, plan: &Plan) -> Result<LoadedModel, Failure> {

@@ -88,11 +88,11 @@ pub struct TurnOutcome {
 pub struct EngineTimes {
     /// Restoring a snapshot and trimming.
     pub restore: Nanos,
-    /// Decode calls over the prompt, snapshot included.
+    /// Decode calls over the prompt.
     pub prefill: Nanos,
     /// Logits of the prompt → first token.
     pub first_sample: Nanos,
-    /// First token → last token.
+    /// First token → last token; keeping the state after a rollback included.
     pub decode: Nanos,
     /// Of all that, the time inside llama.cpp: decode, synchronize, state copies, grammar.
     pub inside: Nanos,

@@ -42,7 +42,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         name: "driver",
         unit: "ns",
-        text: "turn latency − time inside llama.cpp (decode, synchronize, state copies, grammar, and libcommon's rendering and parsing)",
+        text: "turn latency − time inside llama.cpp (decode, synchronize, state copies, grammar, and its rendering, tokenizing and parsing)",
     },
     Definition {
         name: "phases",

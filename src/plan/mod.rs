@@ -15,9 +15,10 @@ use crate::accuracy::OslWindow;
 use crate::cli::{Overflow, Profile, Reasoning, RunArgs};
 use crate::clock::Nanos;
 use crate::conversation::{Dataset, SAMPLE_NAME};
-use crate::engine::cuts::Boundaries;
+use crate::engine::cuts::{Boundaries, rollback_tokens};
 use crate::engine::llama::{ContextSettings, FlashAttention, LLAMA_BUILD, LLAMA_CRATES};
 use crate::machine::identity::FileIdentity;
+use crate::machine::{Device, offload_targets};
 use crate::metrics::{ConversationFacts, Deviation};
 use select::select;
 
@@ -262,6 +263,21 @@ impl Plan {
         }
         (self.deviations != self.deviations())
             .then(|| "its deviations are not those of its settings: the file was edited".to_owned())
+    }
+}
+
+impl EnginePlan {
+    /// Tokens whose recurrent states the context holds, with a template that holds back `held_back` tokens.
+    #[must_use]
+    pub fn rollback_tokens(&self, held_back: usize) -> u32 {
+        let tokens = rollback_tokens(self.boundaries, held_back, self.context.call_size());
+        u32::try_from(tokens).unwrap_or(u32::MAX)
+    }
+
+    /// Whether layers are computed on one of `devices`.
+    #[must_use]
+    pub fn offloads(&self, devices: &[Device]) -> bool {
+        self.n_gpu_layers > 0 && !offload_targets(devices, &self.devices).is_empty()
     }
 }
 

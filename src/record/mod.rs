@@ -99,8 +99,8 @@ pub struct TurnRecord {
     /// Where the turn's time went.
     pub phases_ns: Option<Phases>,
     /// Driver time, ns: the turn's latency minus the time inside llama.cpp
-    /// (decode, synchronize, state copies, grammar, and libcommon's rendering
-    /// and parsing). Measured as the sum of what lies between those calls; it
+    /// (decode, synchronize, state copies, grammar, and its rendering,
+    /// tokenizing and parsing). Measured as the sum of what lies between those calls; it
     /// cuts across `phases_ns`, which is why it is a field of its own.
     pub driver_ns: Option<Nanos>,
     /// Per generated token: turn handed to the engine → that token sampled, ns.

@@ -9,7 +9,8 @@ use crate::conversation::{Conversation, json_array};
 
 /// Renders, tokenizes and parses; [`LlamaChat`] with llama.cpp, a table in tests.
 pub trait Chat {
-    /// The messages that the turn at `index` adds, as JSON text: our own work, before llama.cpp's.
+    /// The messages that the turn at `index` adds, as JSON text: what a client hands over. They are known from the
+    /// recording, and so this is no part of the turn.
     fn messages(&mut self, conversation: &Conversation, index: usize) -> String;
 
     /// Renders the prompt of the turn at `index` from [`Self::messages`]; the first turn opens the conversation.
@@ -23,18 +24,21 @@ pub trait Chat {
         messages: &str,
     ) -> Result<(), ChatError>;
 
-    /// Tokenizes the rendered prompt; returns its ideal new tokens.
+    /// Tokenizes the text that was rendered: llama.cpp's part.
+    fn encode(&mut self);
+
+    /// Puts its token ids in place; returns the prompt's ideal new tokens.
     ///
     /// # Errors
     /// Where the vocabulary and the template disagree.
-    fn tokenize(&mut self) -> Result<usize, ChatError>;
+    fn assemble(&mut self) -> Result<usize, ChatError>;
 
     /// Removes whole oldest tool exchanges from the tokenized prompt of the turn at `index` until it has fewer than
     /// `context` tokens; returns its ideal new tokens. `None` where even that is not enough, and the prompt is as it
     /// was. What is removed stays removed in the conversation's later prompts.
     ///
     /// # Errors
-    /// As [`Self::render`] and [`Self::tokenize`].
+    /// As [`Self::render`] and [`Self::assemble`].
     fn drop_oldest(
         &mut self,
         conversation: &Conversation,
@@ -136,6 +140,10 @@ impl LlamaChat<'_> {
 
 impl Chat for LlamaChat<'_> {
     fn messages(&mut self, conversation: &Conversation, index: usize) -> String {
+        self.previous.clear();
+        if index > 0 {
+            self.previous.extend_from_slice(self.dialogue.ids());
+        }
         json_array(
             &conversation
                 .appended(index)
@@ -149,7 +157,6 @@ impl Chat for LlamaChat<'_> {
         index: usize,
         messages: &str,
     ) -> Result<(), ChatError> {
-        self.previous.clear();
         if index == 0 {
             self.added.clear();
             self.dropped_messages = 0;
@@ -157,13 +164,16 @@ impl Chat for LlamaChat<'_> {
                 .open(messages, conversation.tools.as_ref().map(|t| t.get()))?;
             self.dialogue.render(None)
         } else {
-            self.previous.extend_from_slice(self.dialogue.ids());
             self.dialogue.render(Some(messages))
         }
     }
 
-    fn tokenize(&mut self) -> Result<usize, ChatError> {
-        let prompt = self.dialogue.tokenize()?;
+    fn encode(&mut self) {
+        self.dialogue.encode();
+    }
+
+    fn assemble(&mut self) -> Result<usize, ChatError> {
+        let prompt = self.dialogue.assemble()?;
         self.reusable = prompt.reusable;
         let tokens = self.dialogue.ids().len();
         if self.previous.is_empty() {

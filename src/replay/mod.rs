@@ -3,6 +3,7 @@
 //! ```text
 //! for each selected conversation          forget all state
 //!   for each selected turn                time cap, interrupt → the rest is `not_issued`
+//!     its messages as JSON text                                     ← what a client hands over, not timed
 //!     started ─ render ─ tokenize ─ engine.turn ─ parse ─ ended     ← all that is timed
 //!     row written; digests, first delta, self-check                 ← between turns, not timed
 //!     a failed turn → the rest of the conversation is `skipped`
@@ -269,10 +270,12 @@ impl Replay<'_> {
 
     /// Issues one turn; whatever happens becomes a record.
     fn turn(&mut self, conversation: &Conversation, index: usize) -> TurnRecord {
+        let messages = self.chat.messages(conversation, index);
         let mut clocked = Clocked::start(self.clock);
         let issue = Issue {
             conversation,
             index,
+            messages: &messages,
             settings: &self.settings,
             cancel: self.interrupt.urgent(),
         };

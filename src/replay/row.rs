@@ -15,6 +15,8 @@ use crate::record::{Phases, StopReason, ToolCall, TurnRecord, TurnState};
 pub struct Issue<'a> {
     pub conversation: &'a Conversation,
     pub index: usize,
+    /// The messages that it adds, as JSON text.
+    pub messages: &'a str,
     pub settings: &'a Settings<'a>,
     pub cancel: &'a AtomicBool,
 }
@@ -116,20 +118,21 @@ impl Issue<'_> {
         clock: &dyn Clock,
         at: &mut Clocked,
     ) -> Result<(), ChatError> {
-        let messages = chat.messages(self.conversation, self.index);
         let begin = clock.now();
-        let rendered = chat.render(self.conversation, self.index, &messages);
+        let rendered = chat.render(self.conversation, self.index, self.messages);
         let end = clock.now();
         at.inside += end - begin;
         at.phases.render = end - at.started;
         rendered?;
-        let tokenized = self.tokenize(chat, at);
+        chat.encode();
+        at.inside += clock.now() - end;
+        let assembled = self.assemble(chat, at);
         at.phases.tokenize = clock.now() - end;
-        tokenized
+        assembled
     }
 
-    fn tokenize(&self, chat: &mut dyn Chat, at: &mut Clocked) -> Result<(), ChatError> {
-        at.ideal = chat.tokenize()?;
+    fn assemble(&self, chat: &mut dyn Chat, at: &mut Clocked) -> Result<(), ChatError> {
+        at.ideal = chat.assemble()?;
         let context = self
             .settings
             .drop_oldest

@@ -22,7 +22,9 @@ struct TableChat {
 }
 
 impl Chat for TableChat {
+    /// Takes 7 ms, which are no part of any turn.
     fn messages(&mut self, _: &Conversation, _: usize) -> String {
+        self.clock.advance(7 * MS);
         String::new()
     }
 
@@ -34,8 +36,12 @@ impl Chat for TableChat {
         Ok(())
     }
 
-    fn tokenize(&mut self) -> Result<usize, ChatError> {
-        self.clock.advance(2 * MS);
+    fn encode(&mut self) {
+        self.clock.advance(MS);
+    }
+
+    fn assemble(&mut self) -> Result<usize, ChatError> {
+        self.clock.advance(MS);
         let length = self.lengths[self.next] - self.dropped.tokens;
         self.next += 1;
         let known = self.ids.len().saturating_sub(3);
@@ -289,8 +295,8 @@ fn latencies_are_the_hand_computed_ones() {
     assert_eq!(crate::metrics::tpot_ns(row), Some(11.0 * MS as f64));
     assert_eq!(
         row.driver_ns,
-        Some(2 * MS),
-        "tokenizing is ours, all else is llama.cpp's"
+        Some(MS),
+        "half of tokenizing is ours, all else is llama.cpp's"
     );
     let phases = row.phases_ns.expect("phases of an issued turn");
     assert_eq!(
@@ -306,7 +312,8 @@ fn latencies_are_the_hand_computed_ones() {
         (next.reused_tokens, next.evaluated_tokens, next.ideal_tokens),
         (Some(97), Some(53), Some(53))
     );
-    assert_eq!(next.started_ns, Some(73 * MS));
+    assert_eq!(row.started_ns, Some(7 * MS));
+    assert_eq!(next.started_ns, Some((7 + 73 + 7) * MS));
 }
 
 #[test]
@@ -525,6 +532,7 @@ fn recorded_delays_are_waited_and_not_measured() {
     let mut expected = 0;
     for (row, recorded) in ran.rows.iter().zip(&data.conversations[0].turns) {
         expected += (recorded.delay_seconds.unwrap_or(0.0) * 1e9) as Nanos;
+        expected += 7 * MS; // the messages' text
         assert_eq!(row.started_ns, Some(expected));
         assert_eq!(row.latency_ns, Some(17 * MS));
         expected += 17 * MS;

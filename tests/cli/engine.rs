@@ -7,7 +7,8 @@ use edge_agentic::chat::{Token, Vocab};
 use edge_agentic::clock::MonotonicClock;
 use edge_agentic::engine::cuts::Boundaries;
 use edge_agentic::engine::llama::{
-    ContextSettings, FlashAttention, KvType, LlamaEngine, LoadedModel, LogMode, ModelSettings,
+    ContextSettings, EngineSettings, FlashAttention, KvType, LlamaEngine, LoadedModel, LogMode,
+    ModelSettings,
 };
 use edge_agentic::engine::{Engine, EngineError, TurnOutcome, TurnRequest};
 use edge_agentic::record::StopReason;
@@ -15,7 +16,7 @@ use edge_agentic::record::StopReason;
 use crate::harness::model::tiny;
 
 /// What the template changes at a prompt's end.
-const HELD_BACK: usize = 3;
+pub const HELD_BACK: usize = 3;
 
 fn model() -> &'static LoadedModel {
     static MODEL: OnceLock<LoadedModel> = OnceLock::new();
@@ -31,22 +32,34 @@ fn model() -> &'static LoadedModel {
     })
 }
 
-fn engine(context: u32, boundaries: Boundaries) -> LlamaEngine<'static> {
-    let settings = ContextSettings {
-        ctx_size: context,
-        batch_size: 64,
-        ubatch_size: 64,
-        threads: 1,
-        flash_attn: FlashAttention::On,
-        cache_type_k: KvType::F16,
-        cache_type_v: KvType::F16,
-    };
+pub fn settings(context: u32, boundaries: Boundaries) -> EngineSettings {
+    EngineSettings {
+        context: ContextSettings {
+            ctx_size: context,
+            batch_size: 64,
+            ubatch_size: 64,
+            threads: 1,
+            flash_attn: FlashAttention::On,
+            cache_type_k: KvType::F16,
+            cache_type_v: KvType::F16,
+        },
+        boundaries,
+        held_back: HELD_BACK,
+        device_snapshots: false,
+    }
+}
+
+pub fn built(settings: &EngineSettings) -> LlamaEngine<'static> {
     let clock = Arc::new(MonotonicClock::start());
-    LlamaEngine::new(model(), &settings, boundaries, clock).expect("a context")
+    LlamaEngine::new(model(), settings, clock).expect("a context")
+}
+
+pub fn engine(context: u32, boundaries: Boundaries) -> LlamaEngine<'static> {
+    built(&settings(context, boundaries))
 }
 
 /// `n` tokens of text that depends on `seed`.
-fn prompt(seed: usize, n: usize) -> Vec<Token> {
+pub fn prompt(seed: usize, n: usize) -> Vec<Token> {
     let words = [
         "build", "the", "index", "and", "run", "it", "again", "with", "less", "memory",
     ];
@@ -59,16 +72,9 @@ fn prompt(seed: usize, n: usize) -> Vec<Token> {
     ids
 }
 
-fn turn(engine: &mut LlamaEngine<'_>, prompt: &[Token]) -> Result<TurnOutcome, EngineError> {
-    shared_turn(engine, prompt, None)
-}
-
-fn shared_turn(
-    engine: &mut LlamaEngine<'_>,
-    prompt: &[Token],
-    shared: Option<usize>,
-) -> Result<TurnOutcome, EngineError> {
-    let request = TurnRequest {
+/// A turn's request as most tests make it.
+pub fn request<'a>(prompt: &'a [Token], shared: Option<usize>) -> TurnRequest<'a> {
+    TurnRequest {
         prompt,
         reusable: prompt.len().saturating_sub(HELD_BACK),
         shared,
@@ -77,8 +83,28 @@ fn shared_turn(
         max_new_tokens: 12,
         deadline: None,
         cancel: None,
-    };
-    engine.turn(&request, &mut |_, _| ControlFlow::Continue(()))
+    }
+}
+
+pub fn turn(engine: &mut LlamaEngine<'_>, prompt: &[Token]) -> Result<TurnOutcome, EngineError> {
+    shared_turn(engine, prompt, None)
+}
+
+fn shared_turn(
+    engine: &mut LlamaEngine<'_>,
+    prompt: &[Token],
+    shared: Option<usize>,
+) -> Result<TurnOutcome, EngineError> {
+    engine.turn(&request(prompt, shared), &mut |_, _| {
+        ControlFlow::Continue(())
+    })
+}
+
+/// The prompt that follows `last`: its reusable prefix and `n` tokens more.
+pub fn next(last: &[Token], seed: usize, n: usize) -> Vec<Token> {
+    let mut ids = last[..last.len() - HELD_BACK].to_vec();
+    ids.extend(prompt(seed, n));
+    ids
 }
 
 #[test]
@@ -124,46 +150,26 @@ fn t2_06_conversations_share_only_what_they_have_in_common() {
         after.reused, 140,
         "the state before the first user's message"
     );
-    let request = TurnRequest {
-        prompt: &b,
-        reusable: b.len() - HELD_BACK,
-        shared: Some(140),
-        user_starts: &[],
-        format: None,
-        max_new_tokens: 12,
-        deadline: None,
-        cancel: None,
-    };
-    let repeated = engine.repeat(&request, true).expect("a repeat");
+    let repeated = engine
+        .repeat(&request(&b, Some(140)), true)
+        .expect("a repeat");
     assert_eq!(repeated.output, after.output);
     // And the conversation goes on from its own end.
-    let mut next = b.clone();
-    next.truncate(b.len() - HELD_BACK);
-    next.extend(prompt(8, 60));
-    let out = shared_turn(&mut engine, &next, Some(140)).expect("a turn");
+    let out = shared_turn(&mut engine, &next(&b, 8, 60), Some(140)).expect("a turn");
     assert_eq!(out.reused, b.len() - HELD_BACK);
 }
 
 #[test]
 fn t2_07_a_turn_played_twice_gives_the_same_tokens() {
-    for boundaries in [Boundaries::Lean, Boundaries::Server] {
+    for boundaries in [Boundaries::Lean, Boundaries::Cut, Boundaries::Server] {
         let mut engine = engine(1024, boundaries);
         let first = prompt(3, 200);
         turn(&mut engine, &first).expect("a turn");
-        let mut second = first[..197].to_vec();
-        second.extend(prompt(4, 90));
+        let second = next(&first, 4, 90);
         let once = turn(&mut engine, &second).expect("a turn");
-        let request = TurnRequest {
-            prompt: &second,
-            reusable: second.len() - HELD_BACK,
-            shared: None,
-            user_starts: &[],
-            format: None,
-            max_new_tokens: 12,
-            deadline: None,
-            cancel: None,
-        };
-        let twice = engine.repeat(&request, true).expect("a repeat");
+        let twice = engine
+            .repeat(&request(&second, None), true)
+            .expect("a repeat");
         assert_eq!(twice.output, once.output, "{boundaries}");
         // Once more from the snapshot that the repeat left.
         let again = turn(&mut engine, &second).expect("a turn");

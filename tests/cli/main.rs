@@ -24,3 +24,4 @@ mod rendering;
 mod replies;
 mod results;
 mod resumed;
+mod zerocut;

@@ -122,8 +122,13 @@ impl ContextSettings {
         self.batch_size.min(self.ubatch_size) as usize
     }
 
-    /// Creates the context on `model`.
-    pub(super) fn create<'m>(&self, model: &'m LoadedModel) -> Result<LlamaContext<'m>, LoadError> {
+    /// Creates the context on `model`, with recurrent states for the last `states` tokens of a call besides the
+    /// current one.
+    pub(super) fn create<'m>(
+        &self,
+        model: &'m LoadedModel,
+        states: u32,
+    ) -> Result<LlamaContext<'m>, LoadError> {
         let refused = |cause: String| LoadError::Context {
             context: self.ctx_size,
             cause,
@@ -141,6 +146,7 @@ impl ContextSettings {
             })
             .with_type_k(self.cache_type_k.llama())
             .with_type_v(self.cache_type_v.llama())
+            .with_n_rs_seq(states)
             .with_no_perf(true);
         let params = outputs::with_outputs_max(params, 1);
         let context = model

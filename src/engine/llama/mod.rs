@@ -2,11 +2,13 @@
 
 mod context;
 mod device;
+mod generate;
 mod log;
 mod model;
 pub mod quantize;
 mod ranking;
 mod sampler;
+mod session;
 mod state;
 mod turn;
 
@@ -14,7 +16,7 @@ pub use context::{ContextSettings, FlashAttention, KvType};
 pub use device::devices;
 pub use log::LogMode;
 pub use model::{LoadError, LoadedModel, ModelSettings};
-pub use turn::LlamaEngine;
+pub use turn::{EngineSettings, LlamaEngine};
 
 /// The llama.cpp build linked into this program, e.g. `b11434`.
 pub const LLAMA_BUILD: &str = env!("EDGE_AGENTIC_LLAMA_BUILD");

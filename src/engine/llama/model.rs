@@ -152,6 +152,20 @@ impl LoadedModel {
             })
     }
 
+    /// Most tokens by which a sequence's end can be moved back in a context that holds the recurrent states of
+    /// `states` tokens besides the current one. Of the architectures that are not named some could do it; what they
+    /// would need is not known here.
+    pub(super) fn rollback(&self, states: usize) -> usize {
+        let architecture = self.model.meta_val_str("general.architecture");
+        match architecture.as_deref() {
+            // A state per token, as `llm_arch_supports_rs_rollback` says (llama.cpp b11434).
+            Ok("qwen35" | "qwen35moe") => states,
+            // Attention over everything: cells alone, which can be cut anywhere.
+            Ok("llama" | "qwen2" | "qwen2moe" | "qwen3" | "qwen3moe") => usize::MAX,
+            _ => 0,
+        }
+    }
+
     /// The chat template stored in the file, if any.
     #[must_use]
     pub fn chat_template(&self) -> Option<String> {

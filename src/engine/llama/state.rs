@@ -5,22 +5,17 @@
 //! taken there. The attention cache can be cut, and is: a restored copy without that cut gives wrong results and no
 //! error, so the two always go together here.
 
-use llama_cpp_2::context::LlamaContext;
-use llama_cpp_2::context::session::{LlamaStateSeqFlags, SeqState};
-
+use super::super::cuts::Call;
 use super::super::{EngineError, Token};
 use crate::chat::prefix::common_prefix;
 
-/// The only sequence.
-const SEQ: i32 = 0;
-
-/// The memory of one sequence, as far as reuse needs it; llama.cpp's context, and a fake one in tests.
+/// The memory of one sequence, as far as reuse needs it; llama.cpp's, and a fake one in tests.
 pub trait Memory {
     /// A copy of what cannot be cut.
     type State;
 
-    /// Copies the state at the current end.
-    fn save(&self) -> Result<Self::State, String>;
+    /// Copies the state at the current end, for `place`.
+    fn save(&mut self, place: Place) -> Result<Self::State, String>;
 
     /// Puts a copy back; cells after its position must then be cut.
     fn load(&mut self, state: &Self::State) -> Result<(), String>;
@@ -29,30 +24,11 @@ pub trait Memory {
     fn cut(&mut self, position: usize) -> Result<bool, String>;
 }
 
-impl Memory for LlamaContext<'_> {
-    type State = SeqState;
-
-    fn save(&self) -> Result<SeqState, String> {
-        self.state_seq_get(SEQ, LlamaStateSeqFlags::PARTIAL_ONLY)
-            .map_err(|e| e.to_string())
-    }
-
-    fn load(&mut self, state: &SeqState) -> Result<(), String> {
-        self.state_seq_set(state, SEQ).map_err(|e| e.to_string())
-    }
-
-    fn cut(&mut self, position: usize) -> Result<bool, String> {
-        let from = u32::try_from(position).map_err(|e| e.to_string())?;
-        self.clear_kv_cache_seq(Some(SEQ.cast_unsigned()), Some(from), None)
-            .map_err(|e| e.to_string())
-    }
-}
-
 struct Snapshot<S> {
     position: usize,
     state: S,
-    /// Ends of the decode calls that led here from an empty cache: what a faithful repeat needs.
-    lineage: Vec<usize>,
+    /// The decode calls that led here from an empty cache: what a faithful repeat needs.
+    lineage: Vec<Call>,
 }
 
 /// The last prompt and the snapshots taken in it.
@@ -76,8 +52,8 @@ pub enum Place {
 pub struct Restored {
     /// Tokens in place.
     pub position: usize,
-    /// Ends of the decode calls that put them there.
-    pub lineage: Vec<usize>,
+    /// The decode calls that put them there.
+    pub lineage: Vec<Call>,
     /// Why it is less than the common prefix allows, if so.
     pub note: Option<String>,
 }
@@ -104,7 +80,7 @@ impl<S> Default for Kept<S> {
 
 impl<S> Kept<S> {
     /// Brings `memory` to the newest kept position at or below the common prefix with `prompt`, leaving at least
-    /// one token to evaluate; where there is none, to empty.
+    /// one token to evaluate; where there is none, to empty. `prompt` is then the one whose state is kept.
     pub fn restore(
         &mut self,
         memory: &mut impl Memory<State = S>,
@@ -118,6 +94,7 @@ impl<S> Kept<S> {
             .max_by_key(|s| s.position);
         let Some(snapshot) = usable else {
             self.clear(memory)?;
+            self.prompt.extend_from_slice(prompt);
             return Ok(Restored::nothing(None));
         };
         let restored = Restored {
@@ -130,21 +107,33 @@ impl<S> Kept<S> {
             .map_err(|e| failed("restoring", restored.position, &e))?;
         if !cut(memory, restored.position)? {
             self.clear(memory)?;
+            self.prompt.extend_from_slice(prompt);
             return Ok(Restored::nothing(Some(format!(
                 "the cache refused to be cut at token {}; the prompt was evaluated from its beginning",
                 restored.position
             ))));
         }
+        self.adopt(prompt, common);
         Ok(restored)
+    }
+
+    /// `prompt` takes the place of the last one, with which it has `common` tokens in common. What was kept beyond
+    /// them is of the last one alone, and is given up.
+    fn adopt(&mut self, prompt: &[Token], common: usize) {
+        for kept in [&mut self.snapshot, &mut self.shared] {
+            kept.take_if(|s| s.position > common);
+        }
+        self.prompt.truncate(common);
+        self.prompt.extend_from_slice(&prompt[common..]);
     }
 
     /// Takes the snapshot at `position`, which the memory has just reached.
     pub fn take(
         &mut self,
-        memory: &impl Memory<State = S>,
+        memory: &mut impl Memory<State = S>,
         place: Place,
         position: usize,
-        lineage: &[usize],
+        lineage: &[Call],
     ) -> Result<(), EngineError> {
         let slot = match place {
             Place::Reusable => &mut self.snapshot,
@@ -154,21 +143,12 @@ impl<S> Kept<S> {
         *slot = None;
         *slot = Some(Snapshot {
             position,
-            state: memory.save().map_err(|e| failed("taking", position, &e))?,
+            state: memory
+                .save(place)
+                .map_err(|e| failed("taking", position, &e))?,
             lineage: lineage.to_vec(),
         });
         Ok(())
-    }
-
-    /// Remembers which prompt the memory now holds. A snapshot beyond what the new prompt shares with the old one is
-    /// of the old one, and is given up.
-    pub fn set_prompt(&mut self, prompt: &[Token], taken: bool) {
-        let common = common_prefix(&self.prompt, prompt);
-        if !taken && self.snapshot.as_ref().is_some_and(|s| s.position > common) {
-            self.snapshot = None;
-        }
-        self.prompt.clear();
-        self.prompt.extend_from_slice(prompt);
     }
 
     /// Gives up everything, in the memory too.
@@ -210,7 +190,7 @@ mod tests {
     impl Memory for Fake {
         type State = usize;
 
-        fn save(&self) -> Result<usize, String> {
+        fn save(&mut self, _: Place) -> Result<usize, String> {
             Ok(self.tokens)
         }
 
@@ -231,12 +211,13 @@ mod tests {
     /// A prompt of `n` tokens evaluated with snapshots at 4 and `n - 3`.
     fn played(memory: &mut Fake, n: usize) -> Kept<usize> {
         let mut kept = Kept::default();
+        kept.restore(memory, &prompt(n)).expect("emptied");
         for (place, at) in [(Place::Shared, 4), (Place::Reusable, n - 3)] {
             memory.tokens = at;
-            kept.take(memory, place, at, &[at]).expect("a copy");
+            kept.take(memory, place, at, &[Call::to(at)])
+                .expect("a copy");
         }
         memory.tokens = n;
-        kept.set_prompt(&prompt(n), true);
         kept
     }
 
@@ -271,7 +252,7 @@ mod tests {
         let shared = kept.restore(&mut memory, &other).expect("restored");
         assert_eq!(
             (shared.position, shared.lineage, memory.tokens),
-            (4, vec![4], 4)
+            (4, vec![Call::to(4)], 4)
         );
         let nothing = kept.restore(&mut memory, &[99, 98]).expect("emptied");
         assert_eq!((nothing, memory.tokens), (Restored::nothing(None), 0));
@@ -283,9 +264,13 @@ mod tests {
         let mut kept = played(&mut memory, 20);
         let mut other = prompt(10);
         other.extend([99; 20]);
-        kept.set_prompt(&other, false);
+        kept.restore(&mut memory, &other).expect("restored");
         memory.tokens = 30;
         let restored = kept.restore(&mut memory, &prompt(40)).expect("restored");
         assert_eq!(restored.position, 4, "17 was a place in the old prompt");
+        kept.restore(&mut memory, &[0, 1, 99]).expect("emptied");
+        memory.tokens = 3;
+        let restored = kept.restore(&mut memory, &prompt(40)).expect("emptied");
+        assert_eq!(restored.position, 0, "and so was 4");
     }
 }

@@ -1,39 +1,55 @@
-//! A turn on llama.cpp: restore, evaluate, sample, stop.
+//! A turn on llama.cpp: restore, evaluate, choose the first token, keep, go on.
 //!
 //! Timing model. Every call into llama.cpp is stamped before and after, and the sum is `times.inside`; what else
 //! happens between a turn's first and last stamp is ours. Logits are read (which waits for the device) before the
 //! prefill phase is closed, so that no evaluation hides in the first token's time. Nothing is rendered, parsed,
 //! logged or written here.
+//!
+//! Passes. The prompt's new part goes through in the fewest calls, and the first token is chosen. Then the sequence
+//! is rolled back to the end of the reusable prefix (three tokens before the prompt's, for Qwen3.6), the state there
+//! is kept for the next turn, and those tokens are evaluated again together with the first generated one: no pass
+//! over the weights is spent on keeping state.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use llama_cpp_2::context::LlamaContext;
 use llama_cpp_2::context::session::SeqState;
-use llama_cpp_2::llama_batch::LlamaBatch;
-use llama_cpp_2::token::LlamaToken;
 
-use super::super::cuts::{self, Boundaries, CutPlan, Layout};
-use super::super::{Engine, EngineError, Sink, Token, TurnOutcome, TurnRequest};
+use super::super::cuts::{self, Boundaries, Call, CutPlan, Layout};
+use super::super::{Engine, EngineError, Sink, TurnOutcome, TurnRequest};
 use super::context::ContextSettings;
-use super::model::{LoadError, LoadedModel, explanation};
+use super::model::{LoadError, LoadedModel};
 use super::sampler::Sampler;
+use super::session::Session;
 use super::state::{Kept, Place, Restored};
-use crate::chat::Vocab;
-use crate::clock::{Clock, Nanos};
+use crate::clock::Clock;
 use crate::record::StopReason;
+
+/// How an engine runs.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineSettings {
+    /// The context.
+    pub context: ContextSettings,
+    /// Where decode calls end.
+    pub boundaries: Boundaries,
+    /// Tokens at a prompt's end that its continuation may change.
+    pub held_back: usize,
+    /// Keep the state at the reusable prefix on the devices that compute it, not in host memory.
+    pub device_snapshots: bool,
+}
 
 /// llama.cpp as an [`Engine`].
 pub struct LlamaEngine<'m> {
-    model: &'m LoadedModel,
-    context: LlamaContext<'m>,
-    clock: Arc<dyn Clock>,
+    pub(super) model: &'m LoadedModel,
+    pub(super) session: Session<'m>,
+    pub(super) clock: Arc<dyn Clock>,
     boundaries: Boundaries,
     call_size: usize,
-    batch: LlamaBatch<'static>,
-    kept: Kept<SeqState>,
-    /// Ends of the decode calls over the prompt now in the context, from its first token.
-    lineage: Vec<usize>,
+    kept: Kept<Option<SeqState>>,
+    /// The decode calls over the prompt of the last turn, from its first token.
+    lineage: Vec<Call>,
+    /// Where the last turn rolled back to.
+    rolled_back: Option<usize>,
     samplers: Vec<Sampler>,
 }
 
@@ -44,56 +60,23 @@ impl<'m> LlamaEngine<'m> {
     /// Where llama.cpp refuses the context, or gives another than asked for.
     pub fn new(
         model: &'m LoadedModel,
-        settings: &ContextSettings,
-        boundaries: Boundaries,
+        settings: &EngineSettings,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, LoadError> {
-        let call_size = settings.call_size();
+        let context = &settings.context;
+        let (boundaries, call_size) = (settings.boundaries, context.call_size());
+        let states = cuts::rollback_tokens(boundaries, settings.held_back, call_size);
+        let on_devices = settings.device_snapshots;
         Ok(Self {
             model,
-            context: settings.create(model)?,
+            session: Session::new(model, context, states, on_devices, Arc::clone(&clock))?,
             clock,
             boundaries,
             call_size,
-            batch: LlamaBatch::new(call_size, 1),
             kept: Kept::default(),
             lineage: Vec::new(),
+            rolled_back: None,
             samplers: Vec::new(),
-        })
-    }
-
-    /// Runs `work` and adds its duration to `inside`.
-    fn timed<T>(clock: &dyn Clock, inside: &mut Nanos, work: impl FnOnce() -> T) -> T {
-        let begin = clock.now();
-        let out = work();
-        *inside += clock.now() - begin;
-        out
-    }
-
-    /// One decode call over `tokens` at `position`; logits for the last token if `logits`.
-    fn decode(
-        &mut self,
-        tokens: &[Token],
-        position: usize,
-        logits: bool,
-        out: &mut TurnOutcome,
-    ) -> Result<(), EngineError> {
-        self.batch.clear();
-        for (i, &token) in tokens.iter().enumerate() {
-            let last = i + 1 == tokens.len();
-            let at = i32::try_from(position + i).expect("the context is smaller than 2^31 tokens");
-            self.batch
-                .add(LlamaToken(token), at, &[0], logits && last)
-                .expect("a call is never larger than the batch it was planned for");
-        }
-        out.decode_calls += 1;
-        let begin = self.clock.now();
-        let result = self.context.decode(&mut self.batch);
-        out.times.inside += self.clock.now() - begin;
-        result.map_err(|e| EngineError::Decode {
-            tokens: tokens.len(),
-            position,
-            cause: explanation(&e.to_string()),
         })
     }
 
@@ -106,79 +89,71 @@ impl<'m> LlamaEngine<'m> {
         out: &mut TurnOutcome,
     ) -> Result<Option<StopReason>, EngineError> {
         let mut position = start;
-        for &end in &plan.ends {
+        for (i, call) in plan.calls.iter().enumerate() {
             let ended = request.ended(self.clock.now());
             if ended.is_some() {
                 return Ok(ended);
             }
-            let last = end == request.prompt.len();
-            self.decode(&request.prompt[position..end], position, last, out)?;
-            position = end;
-            self.lineage.push(end);
-            out.evaluated = end - start;
-            out.cuts.push(end);
-            for (place, at) in [
-                (Place::Reusable, plan.snapshot),
-                (Place::Shared, plan.shared),
-            ] {
-                if at == Some(end) {
-                    let begin = self.clock.now();
-                    self.kept.take(&self.context, place, end, &self.lineage)?;
-                    out.times.inside += self.clock.now() - begin;
-                }
+            let Call { end, tail } = call;
+            let last = i + 1 == plan.calls.len();
+            self.session
+                .decode(&request.prompt[position..*end], tail, position, last)?;
+            if !tail.is_empty() && !self.session.roll_back(tail.len(), *end)? {
+                return Err(EngineError::Snapshot(format!(
+                    "the cache refused to be rolled back to token {end} in a repeat"
+                )));
             }
+            position = *end;
+            self.lineage.push(call.clone());
+            out.evaluated = end - start;
+            out.cuts.push(*end);
+            self.keep(*end, plan.snapshot, plan.shared)?;
         }
-        Self::timed(&*self.clock, &mut out.times.inside, || {
-            self.context.synchronize()
-        });
-        Ok(request.ended(self.clock.now()))
+        Ok(None)
     }
 
-    /// Samples until something ends the turn.
-    fn generate(
+    /// Takes the snapshots that belong at `position`, where the memory is.
+    fn keep(
+        &mut self,
+        position: usize,
+        snapshot: Option<usize>,
+        shared: Option<usize>,
+    ) -> Result<(), EngineError> {
+        for (place, at) in [(Place::Reusable, snapshot), (Place::Shared, shared)] {
+            if at == Some(position) {
+                self.kept
+                    .take(&mut self.session, place, position, &self.lineage)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rolls the prompt's last call back to `to` and keeps the state there; whether that was possible. Where it was
+    /// not, nothing of this prompt is kept, the outcome says so, and later prompts are cut instead.
+    pub(super) fn roll_back(
         &mut self,
         request: &TurnRequest<'_>,
-        sampler: &mut Sampler,
-        sink: &mut Sink<'_>,
+        to: usize,
         out: &mut TurnOutcome,
-    ) -> Result<StopReason, EngineError> {
-        let clock = Arc::clone(&self.clock);
-        let clock = &*clock;
-        let prompt = request.prompt.len();
-        let room = request.max_new_tokens.min(self.context_size() - prompt);
-        out.output.reserve_exact(room);
-        out.step_tokens.reserve_exact(room);
-        loop {
-            let position = prompt + out.output.len();
-            let token = {
-                let context = &self.context;
-                let logits =
-                    Self::timed(clock, &mut out.times.inside, || context.get_logits_ith(-1));
-                sampler.pick(logits, position - 1, clock)?
-            };
-            let now = clock.now();
-            out.output.push(token);
-            out.step_tokens.push(1);
-            let go_on = sink(token, now);
-            if self.model.is_end_of_generation(token) {
-                return Ok(StopReason::EndOfGeneration);
-            }
-            if out.output.len() == room {
-                return Ok(if room == request.max_new_tokens {
-                    StopReason::MaxNewTokens
-                } else {
-                    StopReason::ContextFull
-                });
-            }
-            if go_on.is_break() {
-                return Ok(StopReason::Interrupted);
-            }
-            if let Some(ended) = request.ended(now) {
-                return Ok(ended);
-            }
-            sampler.accept(token, clock)?;
-            self.decode(&[token], position, true, out)?;
+    ) -> Result<bool, EngineError> {
+        let tail = &request.prompt[to..];
+        if !self.session.roll_back(tail.len(), to)? {
+            out.reuse_note = Some(format!(
+                "the cache refused to be rolled back to token {to}; nothing of this prompt is kept"
+            ));
+            return Ok(false);
         }
+        let whole = self.lineage.pop();
+        self.lineage.push(Call {
+            end: to,
+            tail: tail.to_vec(),
+        });
+        let shared = request.shared.filter(|&s| s == to);
+        let kept = self.keep(to, Some(to), shared);
+        self.lineage.pop();
+        self.lineage.extend(whole);
+        self.rolled_back = Some(to);
+        kept.map(|()| true)
     }
 
     /// Evaluates and generates from `start`, whose state is in place.
@@ -191,32 +166,28 @@ impl<'m> LlamaEngine<'m> {
         out: &mut TurnOutcome,
     ) -> Result<(), EngineError> {
         let begin = self.clock.now();
-        if let Some(ended) = self.prefill(request, start, plan, out)? {
-            out.times.prefill = self.clock.now() - begin;
-            out.stop = Some(ended);
-            self.forget();
-            return Ok(());
-        }
-        self.kept
-            .set_prompt(request.prompt, plan.snapshot.is_some());
-        let after_prefill = self.clock.now();
-        out.times.prefill = after_prefill - begin;
+        self.rolled_back = None;
+        let ended = self.prefill(request, start, plan, out)?;
+        // While the device computes.
+        let preparing = self.clock.now();
         let mut sampler = self.sampler(request)?;
         sampler.begin()?;
-        out.times.inside += self.clock.now() - after_prefill;
-        let mut first = None;
-        let mut stamped = |token: Token, now: Nanos| {
-            first.get_or_insert(now);
-            sink(token, now)
+        self.session.inside += self.clock.now() - preparing;
+        self.session.synchronize();
+        let after_prefill = self.clock.now();
+        out.times.prefill = after_prefill - begin;
+        out.stop = ended.or_else(|| request.ended(after_prefill));
+        let result = if out.stop.is_some() {
+            self.forget();
+            Ok(())
+        } else {
+            self.generate(request, plan.roll_back, &mut sampler, sink, out)
         };
-        let stop = self.generate(request, &mut sampler, &mut stamped, out);
-        out.times.inside += sampler.inside;
+        self.session.inside += sampler.inside;
         self.samplers.push(sampler);
-        let first = first.unwrap_or(after_prefill);
-        out.times.first_sample = first - after_prefill;
-        out.times.decode = self.clock.now() - first;
-        out.stop = Some(stop?);
-        Ok(())
+        out.decode_calls = self.session.calls;
+        out.times.inside = self.session.inside;
+        result
     }
 
     /// Takes the format's sampler out of the store, or builds it.
@@ -235,7 +206,23 @@ impl<'m> LlamaEngine<'m> {
             user_starts: request.user_starts,
             shared: request.shared,
         };
-        cuts::plan(self.boundaries, &layout, self.call_size)
+        let rollback = self.session.rollback();
+        cuts::plan(self.boundaries, &layout, self.call_size, rollback)
+    }
+
+    /// The last turn's calls again, from the prompt's first token.
+    fn same_calls(&self, request: &TurnRequest<'_>) -> CutPlan {
+        let whole = self.plan(request, 0);
+        let roll_back = self.rolled_back;
+        let reached = |place: Option<usize>| {
+            place.filter(|&p| roll_back == Some(p) || self.lineage.iter().any(|c| c.end == p))
+        };
+        CutPlan {
+            calls: self.lineage.clone(),
+            snapshot: reached(whole.snapshot),
+            shared: reached(whole.shared),
+            roll_back,
+        }
     }
 
     fn check_room(&self, request: &TurnRequest<'_>) -> Result<(), EngineError> {
@@ -254,6 +241,7 @@ impl<'m> LlamaEngine<'m> {
         work: impl FnOnce(&mut Self, &mut TurnOutcome) -> Result<(), EngineError>,
     ) -> Result<TurnOutcome, EngineError> {
         let mut out = TurnOutcome::default();
+        self.session.begin();
         match work(self, &mut out) {
             Ok(()) => Ok(out),
             Err(e) => {
@@ -277,9 +265,8 @@ impl Engine for LlamaEngine<'_> {
                 position,
                 lineage,
                 note,
-            } = engine.kept.restore(&mut engine.context, request.prompt)?;
+            } = engine.kept.restore(&mut engine.session, request.prompt)?;
             out.times.restore = engine.clock.now() - begin;
-            out.times.inside += out.times.restore;
             out.reused = position;
             out.reuse_note = note;
             engine.lineage = lineage;
@@ -290,8 +277,9 @@ impl Engine for LlamaEngine<'_> {
 
     fn forget(&mut self) {
         self.lineage.clear();
+        self.rolled_back = None;
         // A cache that cannot even be emptied is found by the next turn, whose restore reports it.
-        let _ = self.kept.clear(&mut self.context);
+        let _ = self.kept.clear(&mut self.session);
     }
 
     fn repeat(
@@ -300,41 +288,32 @@ impl Engine for LlamaEngine<'_> {
         same_cuts: bool,
     ) -> Result<TurnOutcome, EngineError> {
         self.check_room(request)?;
-        let prompt = request.prompt.len();
         let plan = if same_cuts {
-            let whole = self.plan(request, 0);
-            let reached = |cut: Option<usize>| cut.filter(|c| self.lineage.contains(c));
-            CutPlan {
-                ends: self.lineage.clone(),
-                snapshot: reached(whole.snapshot),
-                shared: reached(whole.shared),
-            }
+            self.same_calls(request)
         } else {
             CutPlan {
-                ends: cuts::split(0, &[prompt], self.call_size),
+                calls: cuts::calls(cuts::split(0, &[request.prompt.len()], self.call_size)),
                 snapshot: None,
                 shared: None,
+                roll_back: None,
             }
         };
-        let lineage = std::mem::take(&mut self.lineage);
+        let (lineage, rolled_back) = (std::mem::take(&mut self.lineage), self.rolled_back);
         self.guarded(|engine, out| {
             engine.forget();
-            let result = engine.run(
-                request,
-                0,
-                &plan,
-                &mut |_, _| ControlFlow::Continue(()),
-                out,
-            );
+            engine.kept.restore(&mut engine.session, request.prompt)?;
+            let ignore = &mut |_, _| ControlFlow::Continue(());
+            let result = engine.run(request, 0, &plan, ignore, out);
             if !same_cuts {
                 engine.forget();
                 engine.lineage = lineage;
+                engine.rolled_back = rolled_back;
             }
             result
         })
     }
 
     fn context_size(&self) -> usize {
-        self.context.n_ctx() as usize
+        self.session.size()
     }
 }

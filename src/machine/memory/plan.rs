@@ -116,7 +116,7 @@ impl MemoryPlan {
     }
 }
 
-/// Caches and recurrent states, where their layers are; snapshots on the host.
+/// Caches, recurrent states and snapshots.
 fn caches(request: &Request, placement: &Placement) -> Result<Vec<Share>, MetadataError> {
     let Request {
         facts, settings, ..
@@ -143,8 +143,15 @@ fn caches(request: &Request, placement: &Placement) -> Result<Vec<Share>, Metada
         let draft = facts.draft_kv_bytes_per_token(k, v)?;
         spread(Part::DraftKvCache, Block::Mtp, draft.saturating_mul(cells));
     }
-    let snapshots = state.saturating_mul(settings.snapshots.into());
-    shares.push(Share::anonymous(Part::Snapshots, HOST, snapshots));
+    // The reusable prefix's stays where its layers are; others go to the host.
+    let on_host = settings.snapshots.saturating_sub(1);
+    spread(
+        Part::Snapshots,
+        Block::Recurrent,
+        if settings.snapshots > 0 { state } else { 0 },
+    );
+    let bytes = state.saturating_mul(on_host.into());
+    shares.push(Share::anonymous(Part::Snapshots, HOST, bytes));
     Ok(shares)
 }
 

@@ -36,9 +36,11 @@ fn plan(settings: Settings, gib: u64, devices: &[Device]) -> MemoryPlan {
     plan_with(settings, Some(gib * GIB), devices, |_| ())
 }
 
+/// As llama.cpp was run for its report: nothing rolled back but drafts.
 fn with_mtp() -> Settings {
     Settings {
         mtp_depth: 2,
+        rollback_tokens: 0,
         ..Settings::default()
     }
 }
@@ -88,7 +90,7 @@ fn without_mtp_its_block_is_not_loaded() {
     let plan = plan(Settings::default(), 64, &[]);
     // 10,337.34 less the block's 177.19.
     near(size(&plan, "host", Part::RepackedWeights), 10_160.16, 0.01);
-    near(size(&plan, "host", Part::RecurrentState), 149.6, 0.1);
+    near(size(&plan, "host", Part::RecurrentState), 4.0 * 149.6, 0.5);
     assert_eq!(plan.bytes_of(Part::DraftKvCache), 0);
     assert_eq!(plan.bytes_of(Part::DraftComputeBuffer), 0);
     near(size(&plan, "host", Part::OutputRows), 0.95, 0.01);
@@ -131,8 +133,20 @@ fn everything_but_the_embedding_goes_to_a_device() {
     );
     near(size(&plan, "CUDA0", Part::KvCache), 2048.0, 0.0);
     assert_eq!(size(&plan, "host", Part::KvCache), 0.0);
-    near(size(&plan, "host", Part::Snapshots), 149.6, 0.1);
+    near(size(&plan, "CUDA0", Part::Snapshots), 149.6, 0.1);
+    assert_eq!(size(&plan, "host", Part::Snapshots), 0.0);
     assert!(plan.fits());
+}
+
+#[test]
+fn the_second_snapshot_goes_to_the_host() {
+    let two = Settings {
+        snapshots: 2,
+        ..Settings::default()
+    };
+    let plan = plan(two, 64, &[gpu("CUDA0", 24)]);
+    near(size(&plan, "CUDA0", Part::Snapshots), 149.6, 0.1);
+    near(size(&plan, "host", Part::Snapshots), 149.6, 0.1);
 }
 
 #[test]
@@ -177,7 +191,7 @@ fn layers_are_spread_by_free_memory() {
     near(size(&plan, "CUDA1", Part::KvCache), 4.0 * 128.0, 0.0);
     near(
         size(&plan, "CUDA0", Part::RecurrentState),
-        38.0 * 149.625 / 48.0,
+        4.0 * 38.0 * 149.625 / 48.0,
         0.1,
     );
 }
@@ -219,7 +233,7 @@ fn metal_maps_weights_without_a_copy() {
     let plan = plan(Settings::default(), 40, &[metal]);
     near(mib(plan.pools[1].mapped_in_use_bytes), 15_078.7, 0.5);
     near(mib(plan.pools[0].mapped_in_use_bytes), 15_760.7, 0.5);
-    assert!(mib(plan.pools[0].anonymous_bytes) < 3000.0);
+    assert!(mib(plan.pools[0].anonymous_bytes) < 3400.0);
     assert!(plan.fits());
 }
 
