@@ -22,6 +22,15 @@ pub struct Prompt {
     pub ideal: usize,
 }
 
+/// A place at which a prompt leaves the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// Index of the first token that differs.
+    pub token: usize,
+    /// Number, from 1, of the message that it is in, as the template delimits them; 0: before the first.
+    pub message: usize,
+}
+
 /// Rendering state of the open conversation.
 pub struct Dialogue<'m> {
     template: &'m ChatTemplate,
@@ -46,6 +55,8 @@ pub struct Dialogue<'m> {
     /// Ids of the current prompt.
     ids: Vec<Token>,
     ideal: usize,
+    /// Index of the first token that differs from the previous prompt, where that is in its reusable prefix.
+    departed: Option<usize>,
 }
 
 impl<'m> Dialogue<'m> {
@@ -75,6 +86,7 @@ impl<'m> Dialogue<'m> {
             hasher: Sha256::new(),
             ids: Vec::new(),
             ideal: 0,
+            departed: None,
         }
     }
 
@@ -104,6 +116,7 @@ impl<'m> Dialogue<'m> {
         self.hasher = Sha256::new();
         self.ids.clear();
         self.ideal = 0;
+        self.departed = None;
         Ok(())
     }
 
@@ -192,7 +205,10 @@ impl<'m> Dialogue<'m> {
             self.ids.extend_from_slice(&added);
             self.ideal = self.ids.len() - known - shared;
         } else {
-            self.ideal = added.len() - common_prefix(&self.ids, &added);
+            let shared = common_prefix(&self.ids, &added);
+            let promised = self.ids.len().saturating_sub(self.held_back);
+            self.departed = (shared < promised).then_some(shared);
+            self.ideal = added.len() - shared;
             self.ids = added;
         }
         if self.incremental && !self.ids.ends_with(&self.generation_ids) {
@@ -236,6 +252,24 @@ impl<'m> Dialogue<'m> {
     /// Where in the current prompt a user's own message starts (tool results are not one).
     #[must_use]
     pub fn user_starts(&self) -> Vec<usize> {
+        let starts = self.message_starts().into_iter();
+        starts.filter_map(|(at, user)| user.then_some(at)).collect()
+    }
+
+    /// Where the current prompt leaves the previous one although no continuation should have changed that place: the
+    /// template has rewritten the history.
+    #[must_use]
+    pub fn departure(&self) -> Option<Departure> {
+        let token = self.departed?;
+        let starts = self.message_starts();
+        Some(Departure {
+            token,
+            message: starts.iter().filter(|(at, _)| *at <= token).count(),
+        })
+    }
+
+    /// Where messages start in the current prompt, and whether they are a user's own.
+    fn message_starts(&self) -> Vec<(usize, bool)> {
         let delimiters: Vec<(bool, Vec<Token>)> = self
             .format()
             .delimiters
@@ -244,11 +278,11 @@ impl<'m> Dialogue<'m> {
             .filter(|(_, ids)| !ids.is_empty())
             .collect();
         (0..self.ids.len())
-            .filter(|&i| {
-                delimiters
+            .filter_map(|at| {
+                let found = delimiters
                     .iter()
-                    .find(|(_, d)| self.ids[i..].starts_with(d))
-                    .is_some_and(|(user, _)| *user)
+                    .find(|(_, d)| self.ids[at..].starts_with(d));
+                found.map(|(user, _)| (at, *user))
             })
             .collect()
     }

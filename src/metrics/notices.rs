@@ -57,6 +57,8 @@ pub enum WarningKind {
     NoReuse,
     /// Many more prompt tokens were evaluated than needed.
     PoorReuse,
+    /// The chat template rewrites earlier messages, so that less can be reused.
+    RewrittenHistory,
     /// A conversation's first turn reused tokens.
     WarmStart,
     /// Outputs were cut off by the context's end.
@@ -164,6 +166,9 @@ pub(super) fn warnings(
         );
         add(WarningKind::PoorReuse, message);
     }
+    if let Some(message) = rewritten(records) {
+        add(WarningKind::RewrittenHistory, message);
+    }
     if let Some(message) = warm_start(records) {
         add(WarningKind::WarmStart, message);
     }
@@ -261,6 +266,28 @@ fn no_reuse(records: &[TurnRecord]) -> Option<String> {
     Some(format!(
         "{} turns reused nothing although up to {longest} tokens of their prompt were known; every one re-read its whole history",
         wasted.len()
+    ))
+}
+
+/// Turns whose prompt leaves the previous one of their conversation long before its end (T2-13).
+fn rewritten(records: &[TurnRecord]) -> Option<String> {
+    let mut left = records.windows(2).filter(|pair| {
+        let shared = pair[1]
+            .prompt_tokens
+            .zip(pair[1].ideal_tokens)
+            .map(|(prompt, ideal)| prompt.saturating_sub(ideal));
+        pair[0].conversation_id == pair[1].conversation_id
+            && pair[1].dropped_messages == 0
+            && shared
+                .zip(pair[0].prompt_tokens)
+                .is_some_and(|(shared, before)| shared + LONG_PREFIX <= before)
+    });
+    let first = &left.next()?[1];
+    let why = first.reason.as_deref().unwrap_or("no reason recorded");
+    Some(format!(
+        "the chat template rewrites earlier messages in {} turns, which no cache can reuse; first: {}: {why}",
+        1 + left.count(),
+        place(first)
     ))
 }
 

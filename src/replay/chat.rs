@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::overflow;
 use crate::chat::prefix::common_prefix;
-use crate::chat::{ChatError, Dialogue, Reply, ReplyFormat, Token};
+use crate::chat::{ChatError, Departure, Dialogue, Reply, ReplyFormat, Token};
 use crate::conversation::{Conversation, json_array};
 
 /// Renders, tokenizes and parses; [`LlamaChat`] with llama.cpp, a table in tests.
@@ -48,6 +48,11 @@ pub trait Chat {
 
     /// What the current prompt lacks of the whole history.
     fn dropped(&self) -> Dropped;
+
+    /// Where the template has rewritten the history since the previous prompt, if it has.
+    fn departure(&self) -> Option<Departure> {
+        None
+    }
 
     /// Length in tokens of the reusable prefix of the conversation's first prompt.
     fn opening(&self) -> usize;
@@ -212,6 +217,10 @@ impl Chat for LlamaChat<'_> {
             },
             messages,
         }
+    }
+
+    fn departure(&self) -> Option<Departure> {
+        self.dialogue.departure()
     }
 
     fn opening(&self) -> usize {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::{Chat, Settings};
 use crate::chat::dialogue::ids_sha256;
-use crate::chat::{ChatError, Reply};
+use crate::chat::{ChatError, Departure, Reply};
 use crate::clock::{Clock, Nanos, Timestamp};
 use crate::conversation::Conversation;
 use crate::engine::{Engine, EngineError, TurnOutcome, TurnRequest};
@@ -227,14 +227,16 @@ impl Issue<'_> {
                     .collect();
             }
             // The tokens are what the model produced; that nobody can parse them is the model's fault, and said.
-            Err(e) => {
-                let parse = format!("the reply does not parse: {e}");
-                row.reason = Some(
-                    row.reason
-                        .take()
-                        .map_or(parse.clone(), |r| format!("{r}; {parse}")),
-                );
-            }
+            Err(e) => note(row, format!("the reply does not parse: {e}")),
+        }
+        if let Some(Departure { token, message }) = chat.departure() {
+            note(
+                row,
+                format!(
+                    "the template rewrote the history: this prompt leaves the previous one at token {token}, in \
+                     message {message}"
+                ),
+            );
         }
         row.text = Some(text);
         let latency = at.ended - at.started;
@@ -250,4 +252,12 @@ impl Issue<'_> {
             ..at.phases
         });
     }
+}
+
+/// Adds to the row's reason.
+fn note(row: &mut TurnRecord, text: String) {
+    row.reason = Some(match row.reason.take() {
+        Some(before) => format!("{before}; {text}"),
+        None => text,
+    });
 }

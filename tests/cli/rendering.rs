@@ -1,10 +1,12 @@
 //! From the data set's rows to the prompt's bytes: what must not get lost, reordered or escaped on the way.
 
+use edge_agentic::metrics::WarningKind;
 use serde_json::{Value, json};
 
 use crate::harness::data::{arguments, bash, call, conversation, lines, write};
 use crate::harness::model::{synth, tiny};
-use crate::harness::{Ends, prompts, scratch};
+use crate::harness::results::Results;
+use crate::harness::{Ends, prompts, run, scratch};
 
 /// The rows that `prompts` prints for these data.
 fn digests(rows: &[Value]) -> Vec<Value> {
@@ -176,5 +178,92 @@ fn every_call_of_a_reply_and_every_result_is_rendered_in_order() {
     assert!(
         places.iter().all(Option::is_some) && places.is_sorted(),
         "{places:?} in {prompt}"
+    );
+}
+
+#[test]
+fn t1_14_a_chinese_description_is_rendered_as_it_is_and_costs_what_it_should() {
+    let describe = |text: &str| {
+        let mut rows = conversation("c");
+        rows[0]["tools"][0]["function"]["description"] = json!(text);
+        rows
+    };
+    let chinese = describe("在沙箱中运行一条命令，并返回其输出");
+    let prompt = text(&lines(&chinese), "c:1");
+    assert!(
+        prompt.contains("在沙箱中运行一条命令，并返回其输出") && !prompt.contains("\\u"),
+        "{prompt}"
+    );
+    // Escapes would be six ASCII characters for each of the 17: many more tokens than the characters' own bytes.
+    let escaped = describe(&"\\u5728".repeat(17));
+    let tokens = |rows: &[Value]| digests(rows)[0]["n_tokens"].as_u64().expect("a count");
+    assert!(
+        tokens(&chinese) < tokens(&escaped),
+        "{} and {} tokens",
+        tokens(&chinese),
+        tokens(&escaped)
+    );
+    let bytes = digests(&chinese)[0]["prompt_bytes"].as_u64();
+    assert_eq!(bytes, Some(prompt.len() as u64));
+}
+
+#[test]
+fn t1_19_one_character_messages_and_long_pieces_need_no_larger_buffer() {
+    let mut rows = conversation("c");
+    rows[0]["content"] = json!("x");
+    rows[0]["system"] = json!("y");
+    rows[2]["tool_results"][0]["content"] = json!("z");
+    let prompt = text(&lines(&rows), "c:3");
+    for part in ["<|im_start|>user\nx<|im_end|>", "\nz\n"] {
+        assert!(prompt.contains(part), "{part:?} in {prompt}");
+    }
+    // A piece of 40 bytes and more: a run of spaces is one token in many vocabularies.
+    rows[0]["content"] = json!(format!("a{}b", " ".repeat(200)));
+    let prompt = text(&lines(&rows), "c:1");
+    assert!(prompt.contains(&" ".repeat(200)));
+    assert_eq!(
+        digests(&rows)[0]["prompt_bytes"].as_u64(),
+        Some(prompt.len() as u64)
+    );
+}
+
+#[test]
+fn t2_13_a_template_that_rewrites_history_is_named_with_the_message_and_not_taken_for_a_cache_fault()
+ {
+    let dir = scratch();
+    let template = dir.path().join("template.jinja");
+    let source = include_str!("../../gguf/assets/chat_template.jinja");
+    let keeps = "(preserve_thinking is defined and preserve_thinking is true) or loop.index0";
+    assert!(source.contains(keeps));
+    std::fs::write(&template, source.replace(keeps, "loop.index0")).expect("writable");
+    let model = dir.path().join("model.gguf");
+    let mut command = synth(&[]);
+    command.arg("--template").arg(&template);
+    command.arg("--out").arg(&model).ends(0);
+    // tool, tool, user: the last one makes the template drop what was thought before it.
+    let mut rows = conversation("c");
+    rows[1]["reasoning_content"] = json!("I look at every file there is, one by one. ".repeat(12));
+    rows.push(json!({"conversation_id": "c", "turn": 5, "role": "user", "content": "And now?"}));
+    rows.push(json!({"conversation_id": "c", "turn": 6, "role": "assistant", "content": "Done."}));
+    let data = write(dir.path(), "data.jsonl", &rows);
+    let out = dir.path().join("out");
+    let mut command = run(&model, &out);
+    command.args(["--profile", "none", "--max-new-tokens", "4", "--dataset"]);
+    let ended = command.arg(&data).ends(0);
+    ended.says(&["does not render incrementally"]);
+    let results = Results::read(&out);
+    let turns = &results.turns.records;
+    assert_eq!(turns[1].reason, None, "a tool's answer rewrites nothing");
+    let reason = turns[2].reason.as_deref().unwrap_or_default();
+    assert!(
+        reason.contains("the template rewrote the history") && reason.contains("in message 3"),
+        "{reason}"
+    );
+    let warnings = &results.summary.warnings;
+    assert!(
+        warnings
+            .iter()
+            .any(|w| w.kind == WarningKind::RewrittenHistory && w.message.contains("turn 5")),
+        "{warnings:?}"
     );
 }
