@@ -65,6 +65,11 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "first turn handed to the engine → last turn ended; per conversation: its trajectory time",
     },
     Definition {
+        name: "drift",
+        unit: "",
+        text: "speed of the last third of the completed turns ÷ speed of the first third, medians at like context length; prefill: evaluated tokens per second, decode: sampling steps per second",
+    },
+    Definition {
         name: "excluded",
         unit: "rows",
         text: "rows that are not in a series: failed and skipped turns, and turns without that metric; series are over completed turns only",

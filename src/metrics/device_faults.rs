@@ -184,6 +184,17 @@ fn t8_07_sleep_in_the_last_turn_shows_at_the_end() {
     facts.moments = vec![moment(&clock, 1, Occasion::End)];
     let s = Summary::compute(std::slice::from_ref(&row), &facts).expect("rows and facts agree");
     assert_eq!(s.gaps.len(), 1);
+    // Nor do turns that were skipped after it hide it.
+    let skipped = [
+        row.clone(),
+        TurnRecord::skipped("a", 3, "turn 1 ended as failed_timeout"),
+    ];
+    let mut two = facts.clone();
+    two.conversations[0].turns = 2;
+    two.conversations[0].selected = 2;
+    two.moments[0].rows = 2;
+    let s = Summary::compute(&skipped, &two).expect("rows and facts agree");
+    assert_eq!((s.gaps.len(), s.gaps[0].turn), (1, 1));
     // The end of a start whose last rows a resumption dropped says nothing about those that are left.
     facts.moments[0].rows = 5;
     let s = Summary::compute(&[row], &facts).expect("rows and facts agree");

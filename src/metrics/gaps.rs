@@ -33,18 +33,20 @@ pub struct Gap {
 
 /// Every gap, in the order of the rows.
 pub(super) fn gaps(records: &[TurnRecord], moments: &[Moment]) -> Vec<Gap> {
-    let next = |i: usize, attempt: u32| match records.get(i + 1) {
-        Some(row) if row.attempt == attempt => ahead(row.started_at?, row.started_ns?),
-        // Rows that a resumption dropped lie between this one and that start's end.
-        _ => moments
-            .iter()
-            .find(|m| is_of_turns(m, attempt) && m.occasion == Occasion::End && m.rows == i + 1)
-            .and_then(|m| ahead(m.at, m.at_ns)),
-    };
-    let issued = records.iter().enumerate();
-    issued
-        .filter_map(|(i, row)| {
-            let gap = next(i, row.attempt)? - ahead(row.started_at?, row.started_ns?)?;
+    // Skipped turns were never handed over.
+    let handed_over: Vec<(&TurnRecord, i128)> = records
+        .iter()
+        .filter_map(|row| Some((row, ahead(row.started_at?, row.started_ns?)?)))
+        .collect();
+    let turns = handed_over.iter().enumerate();
+    turns
+        .filter_map(|(i, &(row, before))| {
+            let next = handed_over.get(i + 1);
+            let after = match next.filter(|(next, _)| next.attempt == row.attempt) {
+                Some(&(_, after)) => after,
+                None => ahead_at_end(records, moments, row.attempt)?,
+            };
+            let gap = after - before;
             (gap.abs() > GAP_NS).then(|| Gap {
                 conversation_id: row.conversation_id.clone(),
                 turn: row.turn,
@@ -53,6 +55,15 @@ pub(super) fn gaps(records: &[TurnRecord], moments: &[Moment]) -> Vec<Gap> {
             })
         })
         .collect()
+}
+
+/// How far the wall clock was ahead when a start ended; `None` where rows that a resumption dropped lie between its
+/// last row and its end.
+fn ahead_at_end(records: &[TurnRecord], moments: &[Moment], attempt: u32) -> Option<i128> {
+    let rows = records.iter().rposition(|row| row.attempt == attempt)? + 1;
+    let end =
+        |m: &&Moment| is_of_turns(m, attempt) && m.occasion == Occasion::End && m.rows == rows;
+    moments.iter().find(end).and_then(|m| ahead(m.at, m.at_ns))
 }
 
 /// How far the wall clock is ahead of the run's clock, ns.

@@ -96,6 +96,10 @@ fn short(result: &RunResult) -> Document {
     if let Some(figures) = &result.accuracy {
         accuracy::phase(&mut document, figures);
     }
+    let conditions = conditions::pairs(&result.summary);
+    if !conditions.is_empty() {
+        document.section("Conditions (start → end)", vec![Block::Pairs(conditions)]);
+    }
     document
 }
 
@@ -107,10 +111,6 @@ fn performance(document: &mut Document, summary: &Summary) {
     );
     document.section("Phases (ms)", vec![Block::Table(phases(summary))]);
     document.section("Tokens", vec![Block::Pairs(tokens(summary))]);
-    let conditions = conditions::pairs(summary);
-    if !conditions.is_empty() {
-        document.section("Conditions (start → end)", vec![Block::Pairs(conditions)]);
-    }
 }
 
 /// Everything, with definitions.

@@ -85,10 +85,10 @@ fn t8_01_exit_3_a_refused_context_is_explained_and_nothing_looks_finished() {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         (output.status.code(), text)
     };
-    let (code, text) = run("2500000", "4194304");
+    let (code, text) = run("1000000", "1048576");
     assert_eq!(code, Some(3), "{text}");
     for part in [
-        "could not create a context of 4194304 tokens",
+        "could not create a context of 1048576 tokens",
         "bytes) to allocate",
         "bytes) free",
         "--ctx-size",
