@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::super::{EngineError, Sink, Token, TurnOutcome, TurnRequest};
+use super::candidates::Candidates;
 use super::model::LoadedModel;
 use super::sampler::Sampler;
 use super::session::Session;
@@ -59,13 +60,15 @@ impl Reply<'_, '_> {
         &mut self,
         session: &mut Session<'_>,
         sampler: &mut Sampler,
+        candidates: &mut Candidates,
         unread: &[Token],
     ) -> Result<Option<StopReason>, EngineError> {
         let last = *self.out.output.last().expect("a step follows a token");
         sampler.accept(last, self.clock)?;
         let at = self.position() - 1 - unread.len();
         session.decode(unread, &[last], at, true)?;
-        let token = sampler.pick(session.logits(), self.position() - 1, self.clock)?;
+        let logits = session.logits();
+        let token = sampler.pick(candidates, logits, at + unread.len(), self.clock)?;
         self.out.step_tokens.push(1);
         Ok(self.emit(token))
     }
@@ -88,7 +91,8 @@ impl LlamaEngine<'_> {
         let room = request.max_new_tokens.min(self.session.size() - prompt);
         out.output.reserve_exact(room);
         out.step_tokens.reserve_exact(room);
-        let token = sampler.pick(self.session.logits(), prompt - 1, &*clock)?;
+        let logits = self.session.logits();
+        let token = sampler.pick(&mut self.candidates, logits, prompt - 1, &*clock)?;
         out.step_tokens.push(1);
         let mut reply = Reply {
             request,
@@ -106,7 +110,8 @@ impl LlamaEngine<'_> {
             unread = if rolled { &request.prompt[to..] } else { &[] };
         }
         while stop.is_none() {
-            stop = reply.step(&mut self.session, sampler, unread)?;
+            let (session, candidates) = (&mut self.session, &mut self.candidates);
+            stop = reply.step(session, sampler, candidates, unread)?;
             unread = &[];
         }
         let first = reply.first.unwrap_or(begin);

@@ -1,5 +1,6 @@
 //! llama.cpp in this process. The only module tree that names `llama_cpp_2`.
 
+mod candidates;
 mod context;
 mod device;
 mod generate;

@@ -1,26 +1,19 @@
 //! The next token, as llama-server chooses it at temperature 0.
 //!
-//! Greedy, with the tool-call grammar by rejection: the most likely token is checked alone, and only where the
-//! grammar refuses it are others tried, in descending order of logit. That is the token which masking all of the
-//! vocabulary would give, at a fraction of the cost. A generated reasoning block suspends a lazy grammar until it
+//! Greedy, with the tool-call grammar by rejection (see `candidates.rs`). A generated reasoning block suspends a lazy grammar until it
 //! ends (llama.cpp `common_sampler`, b11434).
 
 use std::rc::Rc;
 
 use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
-use llama_cpp_2::token::data::LlamaTokenData;
-use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 
 use super::super::EngineError;
+use super::candidates::Candidates;
 use super::model::LoadedModel;
-use super::ranking::Ranking;
 use crate::chat::format::Trigger;
 use crate::chat::{ReplyFormat, Token, Vocab};
 use crate::clock::{Clock, Nanos};
-
-/// Candidates tried one by one before the whole vocabulary is masked.
-const PROBES: usize = 64;
 
 /// Chooses tokens for one reply format; reusable for any number of turns.
 pub struct Sampler {
@@ -31,8 +24,6 @@ pub struct Sampler {
     lazy: bool,
     thinking: Option<Thinking>,
     generation_prompt: Vec<Token>,
-    one: LlamaTokenDataArray,
-    ranking: Ranking,
     /// Time spent in llama.cpp since the turn's start, ns.
     pub inside: Nanos,
 }
@@ -47,11 +38,6 @@ impl Sampler {
             lazy: false,
             thinking: None,
             generation_prompt: Vec::new(),
-            one: LlamaTokenDataArray::new(
-                vec![LlamaTokenData::new(LlamaToken(0), 1.0, 0.0)],
-                false,
-            ),
-            ranking: Ranking::default(),
             inside: 0,
         };
         if let Some(format) = format {
@@ -97,72 +83,25 @@ impl Sampler {
     /// The next token for `logits`; `position` is for the error only.
     pub fn pick(
         &mut self,
+        candidates: &mut Candidates,
         logits: &[f32],
         position: usize,
         clock: &dyn Clock,
     ) -> Result<Token, EngineError> {
-        let mut candidate = self
-            .ranking
-            .first(logits)
-            .ok_or(EngineError::Logits { position })?;
-        if !self.grammar_binds() {
-            return Ok(id(candidate));
+        let binds = self.grammar_binds();
+        match (&mut self.grammar, binds) {
+            (Some(grammar), true) => candidates
+                .best_allowed(logits, grammar, clock, &mut self.inside)
+                .ok_or_else(|| {
+                    if candidates.best(logits).is_none() {
+                        return EngineError::Logits { position };
+                    }
+                    EngineError::Grammar(format!("no token is allowed after position {position}"))
+                }),
+            _ => candidates
+                .best(logits)
+                .ok_or(EngineError::Logits { position }),
         }
-        for _ in 0..PROBES {
-            if self.allows(candidate, clock) {
-                return Ok(id(candidate));
-            }
-            match self.ranking.next(logits, candidate) {
-                Some(next) => candidate = next,
-                None => break,
-            }
-        }
-        self.mask_all(logits, position, clock)
-    }
-
-    /// Whether the grammar lets this one token through.
-    fn allows(&mut self, candidate: usize, clock: &dyn Clock) -> bool {
-        let Some(grammar) = &mut self.grammar else {
-            return true;
-        };
-        self.one.data[0] = LlamaTokenData::new(LlamaToken(id(candidate)), 1.0, 0.0);
-        let begin = clock.now();
-        grammar.apply(&mut self.one);
-        self.inside += clock.now() - begin;
-        self.one.data[0].logit() > f32::NEG_INFINITY
-    }
-
-    /// The slow way, for a grammar that refuses all likely tokens.
-    fn mask_all(
-        &mut self,
-        logits: &[f32],
-        position: usize,
-        clock: &dyn Clock,
-    ) -> Result<Token, EngineError> {
-        let Some(grammar) = &mut self.grammar else {
-            return Err(EngineError::Logits { position });
-        };
-        let begin = clock.now();
-        let all = (0..)
-            .zip(logits)
-            .map(|(i, &x)| LlamaTokenData::new(LlamaToken(i), x, 0.0));
-        let mut all = LlamaTokenDataArray::from_iter(all, false);
-        grammar.apply(&mut all);
-        self.inside += clock.now() - begin;
-        let best = all
-            .data
-            .iter()
-            .fold(None, |best: Option<&LlamaTokenData>, candidate| {
-                let floor = best.map_or(f32::NEG_INFINITY, LlamaTokenData::logit);
-                if candidate.logit() > floor {
-                    Some(candidate)
-                } else {
-                    best
-                }
-            });
-        best.map(|b| b.id().0).ok_or_else(|| {
-            EngineError::Grammar(format!("no token is allowed after position {position}"))
-        })
     }
 
     /// Records a chosen token.
@@ -185,11 +124,6 @@ impl Sampler {
         self.inside += clock.now() - begin;
         Ok(())
     }
-}
-
-/// A vocabulary index as a token id; vocabularies are far below 2³¹.
-fn id(index: usize) -> Token {
-    Token::try_from(index).expect("a vocabulary has fewer than 2^31 tokens")
 }
 
 fn accept(grammar: &mut LlamaSampler, token: Token) -> Result<(), EngineError> {

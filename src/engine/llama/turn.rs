@@ -17,6 +17,7 @@ use llama_cpp_2::context::session::SeqState;
 
 use super::super::cuts::{self, Boundaries, Call, CutPlan, Layout};
 use super::super::{Engine, EngineError, Sink, TurnOutcome, TurnRequest};
+use super::candidates::Candidates;
 use super::context::ContextSettings;
 use super::model::{LoadError, LoadedModel};
 use super::sampler::Sampler;
@@ -24,6 +25,9 @@ use super::session::Session;
 use super::state::{Kept, Place, Restored};
 use crate::clock::Clock;
 use crate::record::StopReason;
+
+/// Reply formats whose grammars stay parsed: a run of conversations has few, one of questions a new one for each.
+const SAMPLERS: usize = 8;
 
 /// How an engine runs.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +55,7 @@ pub struct LlamaEngine<'m> {
     /// Where the last turn rolled back to.
     rolled_back: Option<usize>,
     samplers: Vec<Sampler>,
+    pub(super) candidates: Candidates,
 }
 
 impl<'m> LlamaEngine<'m> {
@@ -77,6 +82,7 @@ impl<'m> LlamaEngine<'m> {
             lineage: Vec::new(),
             rolled_back: None,
             samplers: Vec::new(),
+            candidates: Candidates::new(),
         })
     }
 
@@ -184,6 +190,9 @@ impl<'m> LlamaEngine<'m> {
             self.generate(request, plan.roll_back, &mut sampler, sink, out)
         };
         self.session.inside += sampler.inside;
+        if self.samplers.len() == SAMPLERS {
+            self.samplers.remove(0);
+        }
         self.samplers.push(sampler);
         out.decode_calls = self.session.calls;
         out.times.inside = self.session.inside;
@@ -193,7 +202,7 @@ impl<'m> LlamaEngine<'m> {
     /// Takes the format's sampler out of the store, or builds it.
     fn sampler(&mut self, request: &TurnRequest<'_>) -> Result<Sampler, EngineError> {
         match self.samplers.iter().position(|s| s.serves(request.format)) {
-            Some(i) => Ok(self.samplers.swap_remove(i)),
+            Some(i) => Ok(self.samplers.remove(i)),
             None => Sampler::new(self.model, request.format),
         }
     }

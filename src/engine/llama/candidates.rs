@@ -1,0 +1,106 @@
+//! The most likely token, of all or of those that a grammar lets through.
+//!
+//! A grammar is asked about the most likely token alone; only where it refuses that one about the next few in one
+//! call, since a call costs far more than a token in it; and only where it refuses all of those about the whole
+//! vocabulary. The token found is always the one that masking the whole vocabulary gives.
+
+use llama_cpp_2::sampling::LlamaSampler;
+use llama_cpp_2::token::LlamaToken;
+use llama_cpp_2::token::data::LlamaTokenData;
+use llama_cpp_2::token::data_array::LlamaTokenDataArray;
+
+use super::ranking::Ranking;
+use crate::chat::Token;
+use crate::clock::{Clock, Nanos};
+
+/// Candidates asked about before the whole vocabulary is.
+const FEW: usize = 64;
+
+/// Room to rank a vocabulary in, allocated once.
+pub struct Candidates {
+    ranking: Ranking,
+    few: LlamaTokenDataArray,
+    all: LlamaTokenDataArray,
+    greedy: LlamaSampler,
+}
+
+impl Candidates {
+    /// Room for any vocabulary.
+    pub fn new() -> Self {
+        Self {
+            ranking: Ranking::default(),
+            few: LlamaTokenDataArray::new(Vec::with_capacity(FEW), false),
+            all: LlamaTokenDataArray::new(Vec::new(), false),
+            greedy: LlamaSampler::greedy(),
+        }
+    }
+
+    /// The most likely token, the lowest among equals; `None` where no logit is a number.
+    pub fn best(&mut self, logits: &[f32]) -> Option<Token> {
+        self.ranking.first(logits).map(id)
+    }
+
+    /// The most likely token that `grammar` lets through; `inside` grows by the time spent in llama.cpp.
+    pub fn best_allowed(
+        &mut self,
+        logits: &[f32],
+        grammar: &mut LlamaSampler,
+        clock: &dyn Clock,
+        inside: &mut Nanos,
+    ) -> Option<Token> {
+        let mut timed = |grammar: &mut LlamaSampler, of: &mut LlamaTokenDataArray| {
+            let begin = clock.now();
+            grammar.apply(of);
+            *inside += clock.now() - begin;
+        };
+        let mut candidate = self.ranking.first(logits);
+        for size in [1, FEW - 1] {
+            self.few.data.clear();
+            while let Some(i) = candidate.filter(|_| self.few.data.len() < size) {
+                let data = LlamaTokenData::new(LlamaToken(id(i)), logits[i], 0.0);
+                self.few.data.push(data);
+                candidate = self.ranking.next(logits, i);
+            }
+            if self.few.data.is_empty() {
+                return None;
+            }
+            timed(grammar, &mut self.few);
+            if let Some(best) = self.few.data.iter().find(|d| allowed(d)) {
+                return Some(best.id().0);
+            }
+        }
+        candidate?; // None are left.
+        if self.all.data.len() == logits.len() {
+            for (data, &logit) in self.all.data.iter_mut().zip(logits) {
+                data.set_logit(comparable(logit));
+            }
+        } else {
+            let data = |(i, &logit)| LlamaTokenData::new(LlamaToken(i), comparable(logit), 0.0);
+            self.all.data.clear();
+            self.all.data.extend((0..).zip(logits).map(data));
+        }
+        timed(grammar, &mut self.all);
+        timed(&mut self.greedy, &mut self.all);
+        let best = self.all.data.get(self.all.selected?)?;
+        allowed(best).then(|| best.id().0)
+    }
+}
+
+/// Whether a grammar left the candidate its logit.
+fn allowed(data: &LlamaTokenData) -> bool {
+    data.logit() > f32::NEG_INFINITY
+}
+
+/// NaN would win or lose every comparison, by its place.
+fn comparable(logit: f32) -> f32 {
+    if logit > f32::NEG_INFINITY {
+        logit
+    } else {
+        f32::NEG_INFINITY
+    }
+}
+
+/// A vocabulary index as a token id; vocabularies are far below 2³¹.
+fn id(index: usize) -> Token {
+    Token::try_from(index).expect("a vocabulary has fewer than 2^31 tokens")
+}
