@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::prefix::common_prefix;
 use super::vocab::reply_text;
 use super::{ChatError, ChatTemplate, Reply, ReplyFormat, Token, Vocab};
+use crate::record::Departure;
 
 /// What reuse needs to know about a tokenized prompt; its ids are [`Dialogue::ids`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,15 +21,6 @@ pub struct Prompt {
     pub reusable: usize,
     /// Tokens that the previous prompt of this conversation does not already begin with.
     pub ideal: usize,
-}
-
-/// A place at which a prompt leaves the one before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Departure {
-    /// Index of the first token that differs.
-    pub token: usize,
-    /// Number, from 1, of the message that it is in, as the template delimits them; 0: before the first.
-    pub message: usize,
 }
 
 /// Rendering state of the open conversation.

@@ -13,7 +13,7 @@ pub mod vocab;
 
 use thiserror::Error;
 
-pub use dialogue::{Departure, Dialogue, Prompt};
+pub use dialogue::{Dialogue, Prompt};
 pub use ffi::Request;
 pub use format::ReplyFormat;
 pub use reply::{Reply, ToolCall};

@@ -269,25 +269,17 @@ fn no_reuse(records: &[TurnRecord]) -> Option<String> {
     ))
 }
 
-/// Turns whose prompt leaves the previous one of their conversation long before its end (T2-13).
+/// Turns whose prompt leaves the previous one of their conversation before its end (T2-13).
 fn rewritten(records: &[TurnRecord]) -> Option<String> {
-    let mut left = records.windows(2).filter(|pair| {
-        let shared = pair[1]
-            .prompt_tokens
-            .zip(pair[1].ideal_tokens)
-            .map(|(prompt, ideal)| prompt.saturating_sub(ideal));
-        pair[0].conversation_id == pair[1].conversation_id
-            && pair[1].dropped_messages == 0
-            && shared
-                .zip(pair[0].prompt_tokens)
-                .is_some_and(|(shared, before)| shared + LONG_PREFIX <= before)
-    });
-    let first = &left.next()?[1];
-    let why = first.reason.as_deref().unwrap_or("no reason recorded");
+    let mut all = records.iter().filter_map(|r| Some((r, r.rewritten?)));
+    let (first, place_in_prompt) = all.next()?;
     Some(format!(
-        "the chat template rewrites earlier messages in {} turns, which no cache can reuse; first: {}: {why}",
-        1 + left.count(),
-        place(first)
+        "the chat template rewrites earlier messages in {} turns, so that no cache can reuse what follows; first: {}: \
+         at token {}, in message {} of its prompt",
+        1 + all.count(),
+        place(first),
+        place_in_prompt.token,
+        place_in_prompt.message
     ))
 }
 

@@ -67,6 +67,9 @@ pub struct TurnRecord {
     /// Prompt tokens that the conversation's previous prompt does not have as a
     /// prefix: the fewest that any cache could evaluate.
     pub ideal_tokens: Option<usize>,
+    /// Where the chat template has rewritten the history since the conversation's
+    /// previous prompt, so that less of it can be reused; `None` where it has not.
+    pub rewritten: Option<Departure>,
     /// Prompt positions at which decode calls of the prefill ended, ascending.
     pub cuts: Vec<usize>,
     /// Decode calls made for the turn, prefill and generation together.
@@ -146,6 +149,7 @@ impl TurnRecord {
             reused_tokens: None,
             evaluated_tokens: None,
             ideal_tokens: None,
+            rewritten: None,
             cuts: Vec::new(),
             decode_calls: None,
             output_ids: Vec::new(),
@@ -211,6 +215,17 @@ impl Row for TurnRecord {
 
 fn other_schema(found: u32) -> String {
     format!("schema: found {found}, expected {SCHEMA}; use the edge-agentic version that wrote it")
+}
+
+/// A place at which a prompt leaves the one before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Departure {
+    /// Index of the first token that differs.
+    pub token: usize,
+    /// Number, from 1, of the message that it is in, as the template delimits
+    /// them; 0: before the first.
+    pub message: usize,
 }
 
 /// Where a turn's time went, ns. The phases are disjoint intervals of the turn,

@@ -4,8 +4,9 @@ use std::rc::Rc;
 
 use super::overflow;
 use crate::chat::prefix::common_prefix;
-use crate::chat::{ChatError, Departure, Dialogue, Reply, ReplyFormat, Token};
+use crate::chat::{ChatError, Dialogue, Reply, ReplyFormat, Token};
 use crate::conversation::{Conversation, json_array};
+use crate::record::Departure;
 
 /// Renders, tokenizes and parses; [`LlamaChat`] with llama.cpp, a table in tests.
 pub trait Chat {

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use super::{Chat, Settings};
 use crate::chat::dialogue::ids_sha256;
-use crate::chat::{ChatError, Departure, Reply};
+use crate::chat::{ChatError, Reply};
 use crate::clock::{Clock, Nanos, Timestamp};
 use crate::conversation::Conversation;
 use crate::engine::{Engine, EngineError, TurnOutcome, TurnRequest};
@@ -158,6 +158,7 @@ impl Issue<'_> {
             row.prompt_ids_sha256 = Some(ids_sha256(chat.ids()));
             row.prompt_tokens = Some(chat.ids().len());
             row.ideal_tokens = Some(at.ideal);
+            row.rewritten = chat.departure();
             let dropped = chat.dropped();
             row.dropped_tokens = dropped.tokens;
             row.dropped_messages = dropped.messages;
@@ -228,15 +229,6 @@ impl Issue<'_> {
             }
             // The tokens are what the model produced; that nobody can parse them is the model's fault, and said.
             Err(e) => note(row, format!("the reply does not parse: {e}")),
-        }
-        if let Some(Departure { token, message }) = chat.departure() {
-            note(
-                row,
-                format!(
-                    "the template rewrote the history: this prompt leaves the previous one at token {token}, in \
-                     message {message}"
-                ),
-            );
         }
         row.text = Some(text);
         let latency = at.ended - at.started;
