@@ -173,7 +173,10 @@ pub struct PhaseArgs {
     #[arg(long, conflicts_with_all = ["accuracy_only", "data", "categories", "full_subsets", "bfcl_samples", "stop_when_decided"])]
     pub performance_only: bool,
     /// Only ask the BFCL samples; no replay.
-    #[arg(long, conflicts_with_all = ["dataset", "sample", "conversations", "turns"])]
+    #[arg(long, conflicts_with_all = [
+        "dataset", "sample", "conversations", "turns", "time_cap", "overflow", "inject_delays", "salt",
+        "reuse_across_conversations", "warmup", "repeat", "osl_window", "self_check",
+    ])]
     pub accuracy_only: bool,
     /// Directory of the BFCL files; where `scripts/fetch-data` puts them if not given.
     #[arg(long, value_name = "DIR")]

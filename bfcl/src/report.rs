@@ -43,6 +43,8 @@ pub struct CategoryScore {
     pub score: Percentage,
     /// The published reference's score, percent.
     pub reference: f64,
+    /// Samples with an output.
+    pub scored: usize,
     /// Samples with a call whose name was not on offer. Above 20 % of the category the names offered
     /// and the names expected are likely not the same.
     pub unknown_names: usize,

@@ -20,8 +20,8 @@ pub const REFERENCE_RAISES: &str = "reference_raises";
 
 /// Share of a category beyond which calls of unknown names are an alarm (FIELD_FAULTS T5-03).
 const UNKNOWN_NAMES_ALARM: f64 = 0.2;
-/// Share of a category beyond which outputs that could not be read are an alarm.
-const UNPARSED_ALARM: f64 = 0.5;
+/// Share of a category's outputs beyond which those that could not be read are an alarm (T5-13).
+pub const UNPARSED_ALARM: f64 = 0.5;
 
 /// A scored run.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +70,7 @@ pub fn score(dataset: &Dataset, outputs: &Outputs) -> Scored {
 struct Counts {
     tallies: BTreeMap<Subset, Tally>,
     completed: usize,
+    outputs: BTreeMap<Subset, usize>,
     reference_raises: usize,
     unknown_names: BTreeMap<Subset, usize>,
     unparsed_attempts: BTreeMap<Subset, usize>,
@@ -80,6 +81,7 @@ struct Counts {
 impl Counts {
     fn examined(&mut self, subset: Subset, examined: &Examined) {
         self.completed += 1;
+        *self.outputs.entry(subset).or_default() += 1;
         if examined.unknown_name {
             *self.unknown_names.entry(subset).or_default() += 1;
         }
@@ -253,6 +255,7 @@ fn categories(breakdown: &Breakdown, counts: &Counts) -> BTreeMap<Category, Cate
             tally,
             score: percentage(fraction, interval),
             reference: gate::reference_score(category),
+            scored: of_category(category, &counts.outputs),
             unknown_names: of_category(category, &counts.unknown_names),
             unparsed_attempts: of_category(category, &counts.unparsed_attempts),
         };
@@ -268,8 +271,8 @@ fn warnings(
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     for (category, score) in categories {
-        let above = |count: usize, limit| count as f64 > limit * score.tally.total as f64;
-        let total = score.tally.total;
+        let total = score.scored;
+        let above = |count: usize, limit| count as f64 > limit * total as f64;
         if above(score.unknown_names, UNKNOWN_NAMES_ALARM) {
             warnings.push(format!(
                 "{category}: {} of {total} samples call a name that was not on offer; are the \

@@ -7,20 +7,19 @@ use bfcl::judge;
 use bfcl::outputs::{Issue, Outputs};
 use bfcl::report::Report;
 use bfcl::sampling::Selection;
-use bfcl::score::score;
-use bfcl::subset::{Category, Subset};
+use bfcl::score::{UNPARSED_ALARM, score};
+use bfcl::subset::Subset;
 use serde::Serialize;
 
 use super::certainty::{Certainty, Running};
 use super::checks::Check;
 use super::samples::output_text;
+use crate::plan::EnginePlan;
 use crate::record::{SampleRecord, StopReason};
 
 /// Layout version of [`AccuracyFigures`].
 pub const ACCURACY_SCHEMA: u32 = 1;
 
-/// Share of a category whose outputs look like calls but cannot be read, above which the format does not fit (T5-13).
-const UNPARSED_ALARM: f64 = 0.5;
 /// Characters of an output that are quoted.
 const QUOTED: usize = 200;
 
@@ -38,8 +37,8 @@ pub struct Conditions {
     pub reasoning: bool,
     /// Most tokens per sample.
     pub max_new_tokens: u32,
-    /// Context, tokens.
-    pub ctx_size: u32,
+    /// How llama.cpp ran: context, batch, threads, cache types, boundaries, offload.
+    pub engine: EnginePlan,
     /// SHA-256 of the chat template.
     pub template_sha256: Option<String>,
     /// SHA-256 of each part of the model.
@@ -101,13 +100,14 @@ impl AccuracyFigures {
         };
         let issues = selection.indexes().iter().enumerate().map(issue).collect();
         let mut report = score(data, &Outputs::new(issues)).report;
-        report.warnings.extend(unreadable(records, data));
+        let unread = unreadable(records, data, &report);
+        report.warnings.extend(unread);
+        no_verdict_on_part(&mut report);
         let mut running = Running::new(data, selection);
         for record in records {
             running.add(record.subset, record.output.as_ref().map(|_| record.score));
         }
         let count = |of: &dyn Fn(&SampleRecord) -> bool| records.iter().filter(|r| of(r)).count();
-        let reasoning = facts.conditions.reasoning;
         Self {
             schema: ACCURACY_SCHEMA,
             load_generator: facts.load_generator,
@@ -121,24 +121,21 @@ impl AccuracyFigures {
                     Some(StopReason::MaxNewTokens | StopReason::ContextFull)
                 )
             }),
-            unclosed_think: count(&|r| unclosed_think(r, reasoning)),
+            unclosed_think: count(&unclosed_think),
             conditions: facts.conditions,
             report,
         }
     }
 
-    /// The gates as checks of `verdict.json`. Where samples are open, no gate has a verdict, and none passes.
+    /// The gates as checks of `verdict.json`.
     #[must_use]
     pub fn checks(&self) -> Vec<Check> {
-        let open = self.report.issued - self.answered;
         let gates = self.report.gates.iter().map(|gate| {
             let value = gate
                 .value
                 .map_or_else(|| "not measured".to_owned(), |v| v.to_string());
             let mut detail = format!("{value}, at least {} needed", gate.threshold);
-            if open > 0 {
-                detail += &format!("; no verdict: {open} samples are open");
-            } else if let Some(more) = &gate.detail {
+            if let Some(more) = &gate.detail {
                 detail += &format!("; {more}");
             }
             Check {
@@ -146,7 +143,7 @@ impl AccuracyFigures {
                     "gate_samples" => "accuracy_samples".to_owned(),
                     name => format!("accuracy_{name}"),
                 },
-                passed: gate.passed && open == 0,
+                passed: gate.passed,
                 detail,
             }
         });
@@ -180,51 +177,79 @@ impl AccuracyFigures {
                 format!("ACCURACY {scores} on {issued} samples that are not the gate's: no verdict")
             }
             (true, Some(_)) if report.passed() => format!("ACCURACY PASS: {scores}"),
-            (true, Some(_)) => format!("ACCURACY FAIL: {scores}"),
+            (true, Some(_)) => format!("ACCURACY FAIL: {scores}; {}", self.misses()),
         }
+    }
+
+    /// The gates that did not pass, with what they needed.
+    fn misses(&self) -> String {
+        let missed = self.report.gates.iter().filter(|gate| !gate.passed);
+        let words = missed.map(|gate| {
+            let why = gate.detail.as_deref().unwrap_or("below the threshold");
+            format!("{} needs {}: {why}", gate.name, gate.threshold)
+        });
+        words.collect::<Vec<_>>().join("; ")
     }
 }
 
-/// Whether the model was still reasoning when it stopped.
-fn unclosed_think(record: &SampleRecord, opened_by_prompt: bool) -> bool {
+/// The scores have no verdict unless all of the gate's samples have an output.
+fn no_verdict_on_part(report: &mut Report) {
+    let whole = report
+        .gates
+        .iter()
+        .any(|gate| gate.name == "gate_samples" && gate.passed);
+    if whole {
+        return;
+    }
+    for gate in report.gates.iter_mut().filter(|g| g.name != "gate_samples") {
+        gate.passed = false;
+        gate.detail = Some(match gate.detail.take() {
+            Some(more) => format!("{more}; no verdict on part of the gate's samples"),
+            None => "no verdict on part of the gate's samples".to_owned(),
+        });
+    }
+}
+
+/// Whether the model was still reasoning when it stopped: its text opens a block that it does not close, or the prompt
+/// opened one, so that the parser took all of the text for reasoning.
+fn unclosed_think(record: &SampleRecord) -> bool {
     let Some(text) = &record.turn.text else {
         return false;
     };
     match (text.rfind("<think>"), text.rfind("</think>")) {
         (Some(open), Some(close)) => open > close,
         (Some(_), None) => true,
-        (None, closed) => opened_by_prompt && closed.is_none(),
+        (None, Some(_)) => false,
+        (None, None) => record
+            .turn
+            .reasoning_content
+            .as_ref()
+            .is_some_and(|reasoning| !reasoning.is_empty()),
     }
 }
 
-/// A warning for each category most of whose outputs cannot be read, with two of them as they are.
-fn unreadable(records: &[SampleRecord], data: &Dataset) -> Vec<String> {
-    let mut answered: BTreeMap<Category, usize> = BTreeMap::new();
-    let mut raw: BTreeMap<Category, Vec<&str>> = BTreeMap::new();
-    for record in records {
-        let Some(category) = record.subset.category() else {
+/// Two outputs as they are, of each category most of whose outputs cannot be read (T5-13).
+fn unreadable(records: &[SampleRecord], data: &Dataset, report: &Report) -> Vec<String> {
+    let unparsed = |record: &SampleRecord| {
+        let judged = data.sample(&record.id).zip(record.output.as_deref());
+        judged
+            .is_some_and(|(sample, output)| judge::examine(sample.into(), output).unparsed_attempt)
+    };
+    let mut quotes = Vec::new();
+    for (&category, score) in &report.categories {
+        if score.unparsed_attempts as f64 <= UNPARSED_ALARM * score.scored as f64 {
             continue;
-        };
-        *answered.entry(category).or_default() += 1;
-        let Some((sample, output)) = data.sample(&record.id).zip(record.output.as_deref()) else {
-            continue;
-        };
-        if judge::examine(sample.into(), output).unparsed_attempt {
-            let text = record.turn.text.as_deref().unwrap_or(output);
-            raw.entry(category).or_default().push(text);
+        }
+        let of_category = |r: &&SampleRecord| r.subset.category() == Some(category) && unparsed(r);
+        for record in records.iter().filter(of_category).take(2) {
+            let text = record.turn.text.as_deref().unwrap_or_default();
+            let quoted: String = text.chars().take(QUOTED).collect();
+            quotes.push(format!(
+                "{category}: an output that could not be read: {quoted:?}"
+            ));
         }
     }
-    let alarming = raw.iter().filter(|(category, texts)| {
-        texts.len() as f64 > UNPARSED_ALARM * answered[category] as f64
-    });
-    alarming
-        .flat_map(|(category, texts)| {
-            texts.iter().take(2).map(move |text| {
-                let quoted: String = text.chars().take(QUOTED).collect();
-                format!("{category}: an output that could not be read: {quoted:?}")
-            })
-        })
-        .collect()
+    quotes
 }
 
 /// Subsets by name, for the shapes that want them so.

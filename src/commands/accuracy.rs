@@ -27,7 +27,8 @@ struct Judge<'a> {
     /// Whether the samples are the gate's, so that something can be decided.
     gate: bool,
     stop_when_decided: bool,
-    said: Certainty,
+    /// Whether the user was told that they are decided.
+    said: bool,
 }
 
 impl Judge<'_> {
@@ -39,23 +40,18 @@ impl Judge<'_> {
 
     /// Whether to end here: the gates are decided, and the plan ends then.
     fn decided(&mut self) -> bool {
-        let certainty = match self.gate {
-            true => self.running.certainty(),
-            false => Certainty::Open,
+        let what = match self.gate.then(|| self.running.certainty()) {
+            None | Some(Certainty::Open) => return false,
+            Some(Certainty::WillMiss) => "a gate is missed",
+            Some(Certainty::WillReach) => "the gates are reached",
         };
-        if certainty != self.said {
-            self.said = certainty;
-            let what = match certainty {
-                Certainty::Open => "open again",
-                Certainty::WillMiss => "a gate is missed, whatever the remaining samples give",
-                Certainty::WillReach => {
-                    "the gates are reached, whatever the remaining samples give"
-                }
-            };
-            self.progress
-                .say(&format!("decided: {what}{}", self.note()));
+        if !std::mem::replace(&mut self.said, true) {
+            let note = self.note();
+            self.progress.say(&format!(
+                "decided: {what}, whatever the remaining samples give{note}"
+            ));
         }
-        certainty != Certainty::Open && self.stop_when_decided
+        self.stop_when_decided
     }
 }
 
@@ -121,7 +117,7 @@ pub fn run(
         running,
         gate: plan.is_gate(),
         stop_when_decided: plan.stop_when_decided,
-        said: Certainty::Open,
+        said: false,
     };
     if judge.decided() {
         judge.progress.finish();

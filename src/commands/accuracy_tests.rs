@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use bfcl::judge::{self, Judgement};
 use bfcl::pyjson::encode_compact;
+use bfcl::subset::Subset;
 use bfcl::value::{Dict, Value};
 use clap::Parser;
 use serde_json::Value as Json;
@@ -216,7 +217,7 @@ fn ask(
         running: Running::new(samples, &selection),
         gate: accuracy.is_gate(),
         stop_when_decided: accuracy.stop_when_decided,
-        said: Certainty::Open,
+        said: false,
     };
     let ending = Replay {
         settings: Settings {
@@ -354,8 +355,8 @@ fn t5_08_a_run_of_994_is_no_verdict() {
     assert_eq!((accuracy.report.scored, accuracy.failed), (994, 1));
     assert!(!checks(&derived)["accuracy_samples"] && !derived.gates_pass());
     assert!(
-        checks(&derived)["accuracy_overall"],
-        "by itself it is reached"
+        !checks(&derived)["accuracy_overall"],
+        "reached, but no verdict on part of the samples"
     );
     let asked = plan_of(&samples, 994);
     let (_, fewer) = ask(&scratch.path().join("b"), &samples, &asked, replies);
@@ -458,7 +459,7 @@ fn t5_12_conditions_are_listed_and_stored_replies_rescore_to_the_same_number() {
         "temperature",
         "reasoning",
         "max_new_tokens",
-        "ctx_size",
+        "engine",
         "template_sha256",
         "model_sha256",
         "llama_cpp",
@@ -479,7 +480,7 @@ fn t5_12_conditions_are_listed_and_stored_replies_rescore_to_the_same_number() {
 }
 
 #[test]
-fn t5_09_a_damaged_verdict_is_refused_by_name() {
+fn a_row_that_was_edited_is_refused_with_its_field() {
     let Some(samples) = samples() else { return };
     let plan = plan(&samples, &["--bfcl-samples", "3"]);
     let (replies, _) = best(&samples, &plan);
@@ -496,7 +497,29 @@ fn t5_09_a_damaged_verdict_is_refused_by_name() {
     let dir = RunDir::existing(&dir).expect("the run");
     let error = dir.derive(&plan, &sources).expect_err("edited").to_string();
     assert!(
-        error.contains("line 1: sample") && error.contains("found score 0"),
+        error.contains("line 1: sample") && error.contains("score: found 0, expected 1"),
         "{error}"
     );
+}
+
+#[test]
+fn t5_09_malformed_calls_are_wrong_and_the_other_samples_score_as_before() {
+    let Some(samples) = samples() else { return };
+    let plan = plan(&samples, &["--categories", "multiple"]);
+    let (mut replies, won) = best(&samples, &plan);
+    let scratch = tempfile::tempdir().expect("a scratch directory");
+    let right = |derived: &Derived| {
+        let accuracy = derived.result.accuracy.as_ref().expect("figures");
+        let subset = accuracy.report.subsets[&Subset::Multiple];
+        (accuracy.answered, subset.tally.correct)
+    };
+    let (_, before) = ask(&scratch.path().join("a"), &samples, &plan, replies.clone());
+    assert_eq!(right(&before), (124, won.len()));
+    for (id, arguments) in won.iter().zip(["null", "7", "[]", "[\"x\"]"]) {
+        for call in &mut replies.get_mut(id).expect("asked").tool_calls {
+            arguments.clone_into(&mut call.arguments);
+        }
+    }
+    let (_, after) = ask(&scratch.path().join("b"), &samples, &plan, replies);
+    assert_eq!(right(&after), (124, won.len() - 4));
 }

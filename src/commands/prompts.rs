@@ -86,30 +86,42 @@ impl Digests for SampleRow {
 /// # Errors
 /// Where an input is wrong; a digest that differs is exit 1, not an error.
 pub fn run(args: &PromptsArgs) -> Result<Exit, Failure> {
-    let samples = match &args.data {
-        Some(dir) => Some(dataset::samples(Some(dir))?),
-        None => None,
-    };
-    let data = match samples {
-        Some(_) => None,
-        None => Some(dataset::load(&args.dataset)?),
-    };
+    let source = Source::load(args)?;
     model::open(&args.model)?;
     let loaded = model::load(&args.model, &ModelSettings::vocabulary())?;
     let (template, held_back) = model::template(&loaded, &args.model, true, false)?;
-    // Samples share nothing, so there is nothing to render step by step.
-    let mut dialogue = Dialogue::new(&template, &loaded, held_back, samples.is_none());
-    match (&data, &samples) {
-        (Some(data), _) => match &args.turn {
-            Some(turn) => show(&mut dialogue, data, turn),
-            None => all(args.check.as_deref(), |each| {
-                rows(&mut dialogue, data, each)
-            }),
-        },
-        (None, Some(samples)) => all(args.check.as_deref(), |each| {
-            sample_rows(&mut dialogue, samples, each)
-        }),
-        (None, None) => Ok(Exit::Pass),
+    match &source {
+        Source::Samples(samples) => {
+            // Samples share nothing, so there is nothing to render step by step.
+            let mut dialogue = Dialogue::new(&template, &loaded, held_back, false);
+            all(args.check.as_deref(), |each| {
+                sample_rows(&mut dialogue, samples, each)
+            })
+        }
+        Source::Conversations(data) => {
+            let mut dialogue = Dialogue::new(&template, &loaded, held_back, true);
+            match &args.turn {
+                Some(turn) => show(&mut dialogue, data, turn),
+                None => all(args.check.as_deref(), |each| {
+                    rows(&mut dialogue, data, each)
+                }),
+            }
+        }
+    }
+}
+
+/// Whose prompts.
+enum Source {
+    Conversations(Dataset),
+    Samples(Samples),
+}
+
+impl Source {
+    fn load(args: &PromptsArgs) -> Result<Self, Failure> {
+        match &args.data {
+            Some(dir) => dataset::samples(Some(dir)).map(Self::Samples),
+            None => dataset::load(&args.dataset).map(Self::Conversations),
+        }
     }
 }
 

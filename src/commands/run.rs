@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use bfcl::dataset::{Dataset as Samples, Sample};
+use bfcl::dataset::Dataset as Samples;
 use bfcl::sampling::Selection;
 
 use super::progress::Progress;
@@ -61,6 +61,9 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let plan = data
         .plan(args, model::describe(&gguf)?, tokenizer, cores)
         .bad_input()?;
+    if resume {
+        dir.same_plan(&plan).map_err(failure)?;
+    }
     let recount = tokenizer::load(args.tokenizer.as_deref(), plan.replay.tokenizer.as_ref())?;
     let (template, held_back) = template(args, &plan)?;
     let needs = model::Needs {
@@ -198,11 +201,8 @@ impl Phases<'_> {
         if !resume {
             return dir.begin(plan, machine).map_err(failure);
         }
-        let ids: Vec<&str> = match &self.asked {
-            Some((samples, selection)) => selection.samples(samples).map(Sample::id).collect(),
-            None => Vec::new(),
-        };
-        let started = dir.resume(plan, machine, &ids).map_err(failure)?;
+        let asked = self.asked.as_ref().map(|(data, of)| (*data, of));
+        let started = dir.resume(plan, machine, asked).map_err(failure)?;
         match (&started.turns, &started.samples) {
             (Some(turns), _) => eprintln!(
                 "resuming: {} rows kept, going on with conversation {}",

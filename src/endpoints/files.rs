@@ -89,11 +89,13 @@ pub fn files(input: &Input<'_>) -> Result<Artifacts, EndpointsError> {
     }
     if let Some(asked) = &input.accuracy {
         index.insert(BFCL.to_owned(), json!(asked.index()));
-        let name = setup.origin.load_generator.as_deref();
-        let results = accuracy_results(&entries, name)?;
-        made.push(("accuracy/accuracy_results.json", results));
     }
+    let name = setup.origin.load_generator.as_deref();
     made.extend([
+        (
+            "accuracy/accuracy_results.json",
+            accuracy_results(&entries, name)?,
+        ),
         ("events.jsonl", write_events(&events)?),
         ("sample_idx_map.json", pretty("the sample index", &index)?),
         ("config.yaml", config_yaml(setup).into_bytes()),
@@ -201,11 +203,15 @@ fn said(output: &TextOutput) -> Said {
     }
 }
 
+/// Seconds, rounded to milliseconds as the reference rounds durations.
+pub(super) fn milliseconds(seconds: f64) -> f64 {
+    format!("{seconds:.3}").parse().unwrap_or(seconds)
+}
+
 /// The replay's entry of `accuracy_results.json`.
 #[must_use]
 pub fn performance_entry(scores: &Scores, duration_s: f64, repeats: u32, complete: bool) -> Value {
     let total = scores.turns.issued;
-    let rounded: f64 = format!("{duration_s:.3}").parse().unwrap_or(duration_s);
     json!({
         "dataset_name": PERFORMANCE,
         "extractor": null,
@@ -214,7 +220,7 @@ pub fn performance_entry(scores: &Scores, duration_s: f64, repeats: u32, complet
         "unit_samples": total / repeats.max(1) as usize,
         "num_repeats": repeats,
         "total_samples": total,
-        "duration_s": rounded,
+        "duration_s": milliseconds(duration_s),
         "complete": complete,
         "dataset_type": PERFORMANCE,
     })

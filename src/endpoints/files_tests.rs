@@ -77,8 +77,8 @@ fn the_recorded_calls_score_one_and_every_file_says_whose_it_is() {
     let rows = rows(&data);
     let files = files(&rows, &data, &setup(), None).unwrap_or_else(|e| panic!("{e}"));
     let paths: Vec<&str> = files.iter().map(|(path, _)| *path).collect();
-    let expected = "performance/result_summary.json scores.json report.txt events.jsonl \
-        sample_idx_map.json config.yaml";
+    let expected = "performance/result_summary.json scores.json report.txt \
+        accuracy/accuracy_results.json events.jsonl sample_idx_map.json config.yaml";
     assert_eq!(paths, expected.split_whitespace().collect::<Vec<_>>());
     let scores = json(&files, "scores.json");
     assert_eq!(scores["score"], 1.0);

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::BFCL;
 use super::block::Block;
+use super::files::milliseconds;
 use super::tokens::{Recount, count_tokens};
 use super::turns::sample_id;
 use crate::accuracy::{AccuracyFigures, by_name};
@@ -61,13 +62,13 @@ impl<'a> Asked<'a> {
                 "subset_scores": by_name(report),
                 "unscored_subsets": {},
                 "total_samples": report.issued,
-                "issued_samples": report.issued,
+                "issued_samples": self.rows.len(),
             },
             "response_counts": {
-                "issued": report.issued,
+                "issued": self.rows.len(),
                 "scored": report.scored,
                 "empty": self.rows.iter().filter(empty).count(),
-                "missing": report.issued - report.scored,
+                "missing": self.rows.len() - report.scored,
             },
         });
         if let Some(recount) = recount {
@@ -98,7 +99,6 @@ impl<'a> Asked<'a> {
                 let end = last.started_ns?.saturating_add(last.latency_ns?);
                 end.checked_sub(start)
             });
-        // Milliseconds, as in the reference.
-        (parts.sum::<u64>() / 1_000_000) as f64 / 1e3
+        milliseconds(parts.sum::<u64>() as f64 / 1e9)
     }
 }

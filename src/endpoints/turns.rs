@@ -71,6 +71,8 @@ pub(super) struct Log {
     clock: Continuation,
     /// Start of the run that the latest row belongs to.
     attempt: Option<u32>,
+    /// Whether samples issued now are measured.
+    tracking: bool,
 }
 
 impl Log {
@@ -80,6 +82,7 @@ impl Log {
             events: vec![Event::session(EventKind::Started, 0)],
             clock: Continuation::default(),
             attempt: None,
+            tracking: false,
         }
     }
 
@@ -102,28 +105,39 @@ impl Log {
         for (index, record) in records.iter().enumerate() {
             let continued = index > 0 && continued_at.contains(&index);
             if continued {
-                self.session(EventKind::StopTracking);
+                self.stop_tracking();
                 self.clock.restart();
             }
             if index == 0 || continued {
                 let issued = self.issued(record);
                 self.events
                     .push(Event::session(EventKind::StartTracking, issued));
+                self.tracking = true;
             }
             let id = sample_id(dataset_sha256, &record.conversation_id, record.turn);
             self.row(record, &id);
         }
         if finished {
-            self.session(EventKind::StopTracking);
+            self.stop_tracking();
         }
     }
 
-    /// The accuracy phase: its samples belong to no conversation.
+    fn stop_tracking(&mut self) {
+        self.session(EventKind::StopTracking);
+        self.tracking = false;
+    }
+
+    /// The accuracy phase: its samples belong to no conversation, and are never measured, however the performance
+    /// phase ended. A reply that nobody could parse is an error to the reference's client.
     pub(super) fn samples<'r>(
         &mut self,
         records: impl Iterator<Item = &'r TurnRecord>,
         ids_sha256: &str,
     ) {
+        let mut records = records.peekable();
+        if records.peek().is_some() && self.tracking {
+            self.stop_tracking();
+        }
         for record in records {
             if self
                 .attempt
@@ -133,7 +147,17 @@ impl Log {
             }
             let first = self.events.len();
             let id = sample_id(ids_sha256, &record.conversation_id, record.turn);
-            self.row(record, &id);
+            let unparsed = record.state.is_completed() && record.content.is_none();
+            if unparsed {
+                let state = TurnState::FailedError;
+                let failed = TurnRecord {
+                    state,
+                    ..record.clone()
+                };
+                self.row(&failed, &id);
+            } else {
+                self.row(record, &id);
+            }
             for event in &mut self.events[first..] {
                 event.conversation_id.clear();
                 event.turn = None;

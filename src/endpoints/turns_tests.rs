@@ -244,3 +244,26 @@ fn sample_ids_are_stable_and_differ() {
     ];
     assert!(!others.contains(&id));
 }
+
+#[test]
+fn samples_are_never_measured_even_after_a_replay_that_a_time_cap_ended() {
+    let mut log = super::turns::Log::new();
+    let turns = [row(1, 100, &[1, 1], &[10, 20], 0)];
+    log.turns(&turns, "d", &[], false);
+    let sample = TurnRecord {
+        content: Some("x".to_owned()),
+        ..row(1, 200, &[1], &[10], 0)
+    };
+    let unparsed = row(1, 300, &[1], &[10], 0);
+    log.samples([sample, unparsed].iter(), "s");
+    let events = log.finish(false);
+    let tracked = track(&events, &TokenTable::new()).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!((tracked.issued, tracked.completed), (1, 1));
+    let of_samples: Vec<&Event> = events
+        .iter()
+        .filter(|e| e.turn.is_none() && !e.sample_uuid.is_empty())
+        .collect();
+    assert!(of_samples.iter().all(|e| e.conversation_id.is_empty()));
+    let errors = of_samples.iter().filter(|e| e.event_type.is_error());
+    assert_eq!(errors.count(), 1, "a reply that nobody could parse");
+}

@@ -18,6 +18,8 @@ pub struct RunFacts {
     pub context_tokens: usize,
     /// The inline checker's score, once it has run.
     pub inline_score: Option<f64>,
+    /// How often the run was continued, as far as the rows of turns do not say it.
+    pub resumed: usize,
     /// How far the accuracy phase came, where the plan has one.
     pub samples: Option<SampleCounts>,
     /// Readings of the machine, in the order in which they were taken.
@@ -34,6 +36,8 @@ pub struct SampleCounts {
     pub answered: usize,
     /// Of those, samples without a reply.
     pub failed: usize,
+    /// The phase ended early because its gates were decided, as `--stop-when-decided` asks.
+    pub decided: bool,
 }
 
 /// One conversation of the data set and how much of it the plan selects.

@@ -117,9 +117,15 @@ pub(super) fn problems(
     }
     if let Some(s) = samples.filter(|s| s.answered < s.planned) {
         let (missing, of) = (s.planned - s.answered, s.planned);
-        let message = format!(
-            "{missing} of {of} BFCL samples were not asked; continue the run with --resume"
-        );
+        let message = match s.decided {
+            true => format!(
+                "{missing} of {of} BFCL samples were not asked, as --stop-when-decided has it; a verdict takes a new \
+                 run without it"
+            ),
+            false => format!(
+                "{missing} of {of} BFCL samples were not asked; continue the run with --resume"
+            ),
+        };
         add(ProblemKind::Incomplete, message);
     } else if turns.not_issued == 0 && !facts.finished {
         let message = "the run ended before its plan did; repeat it".to_owned();

@@ -124,7 +124,12 @@ impl Summary {
             prompt_tokens,
             decode_calls: completed.iter().filter_map(|r| r.decode_calls).sum(),
             duration_ns,
-            resumed: records.iter().map(|r| r.attempt).max().unwrap_or(0) as usize,
+            resumed: records
+                .iter()
+                .map(|r| r.attempt as usize)
+                .max()
+                .unwrap_or(0)
+                .max(facts.resumed),
             latency_ns: series(|r| turn::latency_ns(r).map(|ns| ns as f64)),
             ttft_ns: series(|r| turn::ttft_ns(r).map(|ns| ns as f64)),
             tpot_ns: series(turn::tpot_ns),

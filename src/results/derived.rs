@@ -181,7 +181,7 @@ fn accuracy_facts(plan: &Plan, planned: &AccuracyPlan) -> AccuracyFacts {
             tool_choice: "auto",
             reasoning: plan.engine.reasoning == Reasoning::On,
             max_new_tokens: plan.replay.max_new_tokens,
-            ctx_size: plan.engine.context.ctx_size,
+            engine: plan.engine.clone(),
             template_sha256: plan.model.template_sha256.clone(),
             model_sha256: plan.model.files.iter().map(|f| f.sha256.clone()).collect(),
             llama_cpp: plan.program.llama_cpp.clone(),
@@ -252,10 +252,15 @@ fn facts(plan: &Plan, rows: &Rows, figures: Option<&AccuracyFigures>) -> RunFact
         context_tokens: plan.engine.context.ctx_size as usize,
         conversations,
         inline_score: None,
+        resumed: attempts.unwrap_or(0) as usize,
         samples: plan.accuracy.as_ref().map(|planned| SampleCounts {
             planned: planned.samples,
             answered: rows.samples.len(),
             failed: figures.map_or(0, |f| f.failed),
+            decided: planned.stop_when_decided
+                && figures.is_some_and(|f| {
+                    !matches!(f.certainty, None | Some(accuracy::Certainty::Open))
+                }),
         }),
         moments: rows.moments.clone(),
     }

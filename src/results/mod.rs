@@ -74,18 +74,20 @@ pub enum ResultsError {
     },
     /// A recorded verdict does not follow from the recorded output.
     #[error(
-        "samples.jsonl, line {line}: sample {id:?}: found score {found}, but its output scores {expected}; the file was \
-         edited, or the checker has changed since"
+        "samples.jsonl, line {line}: sample {id:?}: {field}: found {found}, expected {expected}, which follows from what \
+         was measured; the file was edited or the checker has changed since: start a new run with --out"
     )]
     Verdict {
         /// The row's line, from 1.
         line: usize,
         /// The sample.
         id: String,
+        /// What differs.
+        field: String,
         /// Recorded.
-        found: u8,
+        found: serde_json::Value,
         /// Judged anew.
-        expected: u8,
+        expected: serde_json::Value,
     },
     /// Data that a phase of the plan needs was not given.
     #[error("this run's plan has a phase on {what}: give it with {flag}")]
@@ -315,22 +317,28 @@ impl RunDir {
     }
 }
 
-/// Refuses rows whose verdict does not follow from what was measured.
+/// Refuses rows that do not follow from what was measured.
 fn judged_anew(rows: &[SampleRecord], data: &bfcl::dataset::Dataset) -> Result<(), ResultsError> {
+    let json = |row: &SampleRecord| serde_json::to_value(row).unwrap_or_default();
     for (index, row) in rows.iter().enumerate() {
         let Some(sample) = data.sample(&row.id) else {
             continue;
         };
         let anew = judged(sample, row.turn.clone());
-        if (anew.score, &anew.output, &anew.error_type) != (row.score, &row.output, &row.error_type)
-        {
-            return Err(ResultsError::Verdict {
-                line: index + 1,
-                id: row.id.clone(),
-                found: row.score,
-                expected: anew.score,
-            });
+        if anew == *row {
+            continue;
         }
+        let (found, expected) = (json(row), json(&anew));
+        let mut keys = expected.as_object().into_iter().flat_map(|o| o.keys());
+        let field = keys.find(|key| found[*key] != expected[*key]).cloned();
+        let field = field.unwrap_or_default();
+        return Err(ResultsError::Verdict {
+            line: index + 1,
+            id: row.id.clone(),
+            found: found[&field].clone(),
+            expected: expected[&field].clone(),
+            field,
+        });
     }
     Ok(())
 }

@@ -3,9 +3,11 @@
 
 use std::fs;
 
+use bfcl::dataset::Sample;
+use bfcl::sampling::Selection;
 use serde_json::Value;
 
-use super::{ResultsError, RunDir, SAMPLES, TURNS, derived};
+use super::{ResultsError, RunDir, SAMPLES, TURNS, derived, judged_anew};
 use crate::machine::Machine;
 use crate::output::write_json_atomic;
 use crate::plan::Plan;
@@ -66,8 +68,8 @@ impl RunDir {
         Ok(started)
     }
 
-    /// Prepares to go on with the run in this directory, which must have been started with the same plan. `ids` are
-    /// those of the plan's BFCL samples. A run that was killed before its first turn starts anew.
+    /// Prepares to go on with the run in this directory, which must have been started with the same plan. `asked` are
+    /// the plan's BFCL samples. A run that was killed before its first turn starts anew.
     ///
     /// # Errors
     /// Where the plan differs, the run is complete, or its rows are damaged.
@@ -75,7 +77,7 @@ impl RunDir {
         &self,
         plan: &Plan,
         machine: &Machine,
-        ids: &[&str],
+        asked: Option<(&bfcl::dataset::Dataset, &Selection)>,
     ) -> Result<Started, ResultsError> {
         self.same_plan(plan)?;
         let exists = |name: &str| self.file(name).exists();
@@ -92,14 +94,16 @@ impl RunDir {
             turns = (first < plan.conversations().len()).then_some((first, rows));
         }
         let mut samples = None;
-        if plan.accuracy.is_some() {
+        if let Some((data, selection)) = asked {
             let rows = match exists(SAMPLES) {
                 true => self.samples()?.records,
                 false => Vec::new(),
             };
             attempts.extend(rows.iter().map(|r| r.turn.attempt));
-            self.in_order(&rows, ids.iter().copied())?;
-            samples = (rows.len() < ids.len()).then_some((rows.len(), rows));
+            self.in_order(&rows, selection.samples(data).map(Sample::id))?;
+            judged_anew(&rows, data)?;
+            let whole = rows.len() == selection.indexes().len();
+            samples = (!whole).then_some((rows.len(), rows));
         }
         if turns.is_none() && samples.is_none() {
             return Err(ResultsError::Complete {
@@ -115,7 +119,11 @@ impl RunDir {
         })
     }
 
-    fn same_plan(&self, plan: &Plan) -> Result<(), ResultsError> {
+    /// Refuses a directory whose run was started with another plan, or that holds no run.
+    ///
+    /// # Errors
+    /// As said.
+    pub fn same_plan(&self, plan: &Plan) -> Result<(), ResultsError> {
         let path = self.file("plan.json");
         if path.exists() {
             let differences = differences(&self.plan()?, plan);
