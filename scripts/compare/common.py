@@ -29,7 +29,8 @@ def find_peer(peer, program):
     """A program of llama.cpp's: a file, or in a directory that build-peer.sh filled."""
     if peer is None:
         raise Stop(SETUP, f"no {program}: name one with --peer or EDGE_AGENTIC_PEER (a binary, or a build's directory)")
-    for candidate in (peer, *(peer / place / program for place in (".", "bin", "build/bin"))):
+    beside = (peer.with_name(program),) if peer.is_file() else ()
+    for candidate in (*beside, peer, *(peer / place / program for place in (".", "bin", "build/bin"))):
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate.resolve()
     builder = ROOT.parent / "shared/tools/build-peer.sh"

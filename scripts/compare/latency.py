@@ -25,7 +25,7 @@ METRICS = (
     ("outside", "outside ms", True),
     ("evaluated", "evaluated", False),
     ("output", "output", False),
-    ("passes", "passes", False),
+    ("calls", "decode calls", False),
 )
 
 
@@ -33,10 +33,13 @@ def on_server(server, conversation, args):
     """{turn: measurements} of a conversation on the server, from an empty slot."""
     ident, numbers, prompts, tools = conversation
     server.forget()
-    return {
-        number: server.stream(ident, request_body(messages, tools, args, streamed=True))
-        for number, messages in zip(numbers, prompts)
-    }
+    measured = {}
+    for number, messages in zip(numbers, prompts):
+        before = server.decode_calls()
+        measured[number] = server.stream(ident, request_body(messages, tools, args, streamed=True))
+        after = server.decode_calls()
+        measured[number]["calls"] = None if before is None or after is None else after - before
+    return measured
 
 
 def in_process(binary, args, ident, out):
@@ -66,7 +69,7 @@ def measurements(row):
         "latency": row["latency_ns"] / 1e6,
         "ttft": None if at is None else row["token_ns"][at] / 1e6,
         "outside": outside / 1e6,
-        "passes": row["decode_calls"],
+        "calls": row["decode_calls"],
     }
 
 
@@ -76,7 +79,8 @@ def replay(server, binary, args, conversations, scratch):
     for place, conversation in enumerate(conversations * args.rounds):
         ident = conversation[0]
         progress(f"conversation {place + 1}/{len(conversations) * args.rounds}: {ident}")
-        theirs = on_server(server, conversation, args) if place % 2 == 0 else None
+        server_first = (place + place // len(conversations)) % 2 == 0
+        theirs = on_server(server, conversation, args) if server_first else None
         ours, memory = in_process(binary, args, ident, scratch / f"run-{place}")
         theirs = theirs or on_server(server, conversation, args)
         peak = max(peak, memory)

@@ -21,7 +21,7 @@ class Server:
         command += ["--ctx-size", str(args.ctx_size), "-np", "1", "--reasoning", "off", "--flash-attn", "on"]
         command += ["--seed", "42", "--threads", str(args.threads), "--threads-batch", str(args.threads)]
         # Lets the slot be emptied between conversations; nothing is ever saved there.
-        command += ["--slot-save-path", str(scratch), *args.server_arg]
+        command += ["--slot-save-path", str(scratch), *(["--metrics"] if args.latency else []), *args.server_arg]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LLAMA_")}
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
@@ -106,8 +106,18 @@ class Server:
             "latency": latency,
             "ttft": None if first is None else (first - begin) / 1e6,
             "outside": latency - timings["prompt_ms"] - timings["predicted_ms"],
-            "passes": None,
         }
+
+    def decode_calls(self):
+        """How often the server has called llama_decode, each with up to its batch size of tokens."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request("GET", "/metrics")
+            lines = connection.getresponse().read().decode().splitlines()
+        finally:
+            connection.close()
+        found = (line.split()[-1] for line in lines if line.startswith("llamacpp:n_decode_total"))
+        return next((round(float(value)) for value in found), None)
 
     def peak_memory(self):
         """The most memory that the process ever held (VmHWM), MiB; None where the system does not tell."""

@@ -81,6 +81,8 @@ pub struct Sample {
     pub elapsed: Nanos,
     /// The turn handed to the engine → first token, ns.
     pub ttft: Nanos,
+    /// First token → last token, ns.
+    pub generation: Nanos,
     /// The turn's latency outside llama.cpp, ns.
     pub driver: Nanos,
     /// The turn's phases.
@@ -204,7 +206,7 @@ impl Bench<'_> {
         })?;
         match test {
             Test::Prompt => sample.elapsed = sample.times.prefill,
-            Test::Generation => sample.elapsed = sample.times.decode,
+            Test::Generation => sample.elapsed = sample.generation,
             Test::Turn => {}
         }
         Ok(sample)
@@ -244,10 +246,11 @@ impl Bench<'_> {
             reusable: if shape.keeps { kept } else { shape.depth },
             ..request(&prompt, shape.generated)
         };
-        let mut first = None;
+        let (mut first, mut last) = (None, 0);
         let begin = self.clock.now();
         let result = self.engine.turn(&request, &mut |_, now| {
             first.get_or_insert(now);
+            last = now;
             ControlFlow::Continue(())
         });
         let elapsed = self.clock.now() - begin;
@@ -259,6 +262,7 @@ impl Bench<'_> {
         Ok(Sample {
             elapsed,
             ttft: first.map_or(elapsed, |at| at - begin),
+            generation: first.map_or(0, |at| last - at),
             driver: elapsed.saturating_sub(out.times.inside),
             times: out.times,
         })
