@@ -40,6 +40,8 @@ pub enum Command {
     Prompts(PromptsArgs),
     /// Read a GGUF's header: what is in it, what it needs, whether it fits.
     Inspect(InspectArgs),
+    /// Measure turns, prompt evaluation and generation at given context depths, without data.
+    Bench(BenchArgs),
     /// Write a synthetic model with the benchmark model's architecture.
     Synth(SynthArgs),
     /// Rebuild every derived file of a run from its records, and show the result.
@@ -314,6 +316,39 @@ pub struct InspectArgs {
     /// difference is exit 1.
     #[arg(long, value_name = "FILE")]
     pub tokenizer: Option<PathBuf>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
+}
+
+/// Options of `bench`; llama-bench's names.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Model file (GGUF; of a split model the first part).
+    #[arg(short, long, value_name = "FILE")]
+    pub model: PathBuf,
+    /// Tokens in the context before a test starts, separated by commas.
+    #[arg(
+        short = 'd',
+        long = "depth",
+        visible_alias = "n-depth",
+        value_name = "LIST",
+        value_delimiter = ',',
+        default_value = "0,4096,8192,16384,24576"
+    )]
+    pub depths: Vec<u32>,
+    /// New prompt tokens of a turn and of the pp test.
+    #[arg(short = 'p', long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    pub n_prompt: u32,
+    /// Tokens that a turn and the tg test generate.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
+    pub n_gen: u32,
+    /// How often each test is measured.
+    #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repetitions: u32,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub engine: EngineArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,

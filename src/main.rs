@@ -11,6 +11,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(&args),
         Command::Prompts(args) => commands::prompts::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
         Command::Synth(args) => commands::synth::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Score(args) => commands::score::run(&args),

@@ -1,6 +1,7 @@
 //! One file per verb: wiring only.
 
 mod accuracy;
+pub mod bench;
 pub mod complete;
 pub mod doctor;
 pub mod inspect;

@@ -36,6 +36,8 @@ pub struct TurnRequest<'a> {
     pub format: Option<&'a Rc<ReplyFormat>>,
     /// Most tokens to generate; at least 1.
     pub max_new_tokens: usize,
+    /// Go on after an end-of-generation token, so that the reply is as long as asked: for measuring alone.
+    pub ignore_end: bool,
     /// Time on the run's clock after which the turn fails, ns.
     pub deadline: Option<Nanos>,
     /// Set while the turn runs to end it between two decode calls.

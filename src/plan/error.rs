@@ -16,6 +16,19 @@ pub enum PlanError {
         /// What was given.
         found: f64,
     },
+    /// A context depth that leaves no room for the tests.
+    #[error(
+        "--depth {depth}: the tests there take {needed} tokens, and the context holds {context}; give a smaller depth, \
+         or --ctx-size"
+    )]
+    Depth {
+        /// What was given.
+        depth: usize,
+        /// Tokens in the context at a test's end.
+        needed: usize,
+        /// `--ctx-size`.
+        context: usize,
+    },
     /// A conversation that the data set does not have.
     #[error("--conversations {asked:?}: the data set has no such conversation; it has {}", known.join(", "))]
     Conversation {

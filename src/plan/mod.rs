@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::accuracy::OslWindow;
-use crate::cli::{Overflow, Profile, Reasoning, RunArgs};
+use crate::cli::{EngineArgs, Overflow, Profile, Reasoning, RunArgs};
 use crate::clock::Nanos;
 use crate::conversation::{Dataset, SAMPLE_NAME};
 use crate::engine::cuts::{Boundaries, rollback_tokens};
@@ -225,7 +225,12 @@ impl Plan {
                 .map(|samples| AccuracyPlan::new(&args.phases, samples))
                 .transpose()?,
             replay: replay(args, tokenizer)?,
-            engine: engine(args, threads)?,
+            engine: EnginePlan::new(
+                &args.engine,
+                args.boundaries,
+                args.phases.reasoning,
+                threads,
+            )?,
             deviations: Vec::new(),
         };
         plan.deviations = plan.deviations();
@@ -267,6 +272,50 @@ impl Plan {
 }
 
 impl EnginePlan {
+    /// Validates and resolves `e`; `threads` is used where none are given.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn new(
+        e: &EngineArgs,
+        boundaries: Boundaries,
+        reasoning: Reasoning,
+        threads: u32,
+    ) -> Result<Self, PlanError> {
+        if e.ubatch_size > e.batch_size {
+            return Err(PlanError::Batch {
+                ubatch: e.ubatch_size,
+                batch: e.batch_size,
+            });
+        }
+        if e.flash_attn == FlashAttention::Off && e.cache_type_v.is_quantized() {
+            return Err(PlanError::QuantizedV {
+                found: e.cache_type_v,
+            });
+        }
+        if !e.ctx_size.is_multiple_of(CTX_STEP) {
+            return Err(PlanError::CtxSize {
+                found: e.ctx_size,
+                step: CTX_STEP,
+            });
+        }
+        Ok(Self {
+            context: ContextSettings {
+                ctx_size: e.ctx_size,
+                batch_size: e.batch_size,
+                ubatch_size: e.ubatch_size,
+                threads: e.threads.unwrap_or(threads),
+                flash_attn: e.flash_attn,
+                cache_type_k: e.cache_type_k,
+                cache_type_v: e.cache_type_v,
+            },
+            boundaries,
+            reasoning,
+            n_gpu_layers: e.n_gpu_layers,
+            devices: e.device.clone(),
+        })
+    }
+
     /// Tokens whose recurrent states the context holds, with a template that holds back `held_back` tokens.
     #[must_use]
     pub fn rollback_tokens(&self, held_back: usize) -> u32 {
@@ -333,41 +382,5 @@ fn replay(args: &RunArgs, tokenizer: Option<FileIdentity>) -> Result<ReplayPlan,
         osl_window: args.osl_window,
         tokenizer,
         self_check: args.self_check,
-    })
-}
-
-fn engine(args: &RunArgs, threads: u32) -> Result<EnginePlan, PlanError> {
-    let e = &args.engine;
-    if e.ubatch_size > e.batch_size {
-        return Err(PlanError::Batch {
-            ubatch: e.ubatch_size,
-            batch: e.batch_size,
-        });
-    }
-    if e.flash_attn == FlashAttention::Off && e.cache_type_v.is_quantized() {
-        return Err(PlanError::QuantizedV {
-            found: e.cache_type_v,
-        });
-    }
-    if !e.ctx_size.is_multiple_of(CTX_STEP) {
-        return Err(PlanError::CtxSize {
-            found: e.ctx_size,
-            step: CTX_STEP,
-        });
-    }
-    Ok(EnginePlan {
-        context: ContextSettings {
-            ctx_size: e.ctx_size,
-            batch_size: e.batch_size,
-            ubatch_size: e.ubatch_size,
-            threads: e.threads.unwrap_or(threads),
-            flash_attn: e.flash_attn,
-            cache_type_k: e.cache_type_k,
-            cache_type_v: e.cache_type_v,
-        },
-        boundaries: args.boundaries,
-        reasoning: args.phases.reasoning,
-        n_gpu_layers: e.n_gpu_layers,
-        devices: e.device.clone(),
     })
 }

@@ -300,6 +300,7 @@ impl Replay<'_> {
             user_starts: &user_starts,
             format: format.as_ref(),
             max_new_tokens: self.settings.max_new_tokens,
+            ignore_end: false,
             deadline: None,
             cancel: Some(self.interrupt.urgent()),
         };

@@ -83,6 +83,7 @@ impl Issue<'_> {
             user_starts: &user_starts,
             format: format.as_ref(),
             max_new_tokens: self.settings.max_new_tokens,
+            ignore_end: false,
             deadline: self.settings.turn_timeout.map(|t| at.started + t),
             cancel: Some(self.cancel),
         };

@@ -121,6 +121,11 @@ fn models_runs() {
 }
 
 #[test]
+fn performance_runs() {
+    runs("docs/performance.md");
+}
+
+#[test]
 fn results_runs() {
     runs("docs/results.md");
 }

@@ -81,6 +81,7 @@ pub fn request<'a>(prompt: &'a [Token], shared: Option<usize>) -> TurnRequest<'a
         user_starts: &[],
         format: None,
         max_new_tokens: 12,
+        ignore_end: false,
         deadline: None,
         cancel: None,
     }

@@ -13,7 +13,7 @@ fn exit_0_a_valid_run() {
 fn exit_0_help_and_version() {
     let version = edge("--version").ends(0).stdout;
     assert!(version.contains("llama.cpp b11434"), "{version}");
-    for verb in ["run", "prompts", "inspect", "synth"] {
+    for verb in ["run", "prompts", "inspect", "bench", "synth"] {
         let help = edge(verb).arg("--help").ends(0).stdout;
         assert!(help.contains("Usage:"), "{help}");
     }

@@ -10,6 +10,7 @@ mod accuracy;
 mod bad_data;
 mod bad_model;
 mod bad_request;
+mod bench;
 mod conditions;
 mod disk_full;
 mod docs;

@@ -24,6 +24,12 @@ pub struct Candidates {
     greedy: LlamaSampler,
 }
 
+impl Default for Candidates {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Candidates {
     /// Room for any vocabulary.
     pub fn new() -> Self {

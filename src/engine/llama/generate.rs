@@ -39,7 +39,7 @@ impl Reply<'_, '_> {
         self.first.get_or_insert(now);
         self.out.output.push(token);
         let go_on = (self.sink)(token, now);
-        if self.model.is_end_of_generation(token) {
+        if !self.request.ignore_end && self.model.is_end_of_generation(token) {
             Some(StopReason::EndOfGeneration)
         } else if self.out.output.len() == self.room {
             Some(if self.room == self.request.max_new_tokens {

@@ -13,10 +13,12 @@ mod session;
 mod state;
 mod turn;
 
+pub use candidates::Candidates;
 pub use context::{ContextSettings, FlashAttention, KvType};
 pub use device::devices;
 pub use log::LogMode;
 pub use model::{LoadError, LoadedModel, ModelSettings};
+pub use sampler::Sampler;
 pub use turn::{EngineSettings, LlamaEngine};
 
 /// The llama.cpp build linked into this program, e.g. `b11434`.

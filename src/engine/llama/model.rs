@@ -166,6 +166,12 @@ impl LoadedModel {
         }
     }
 
+    /// Tokens of the vocabulary.
+    #[must_use]
+    pub fn vocabulary_size(&self) -> usize {
+        usize::try_from(self.model.n_vocab()).unwrap_or(0)
+    }
+
     /// The chat template stored in the file, if any.
     #[must_use]
     pub fn chat_template(&self) -> Option<String> {

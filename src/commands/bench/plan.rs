@@ -1,0 +1,61 @@
+//! What is measured, validated and resolved.
+
+use serde::Serialize;
+
+use super::measure::Test;
+use crate::cli::{BenchArgs, Reasoning};
+use crate::engine::cuts::Boundaries;
+use crate::plan::{EnginePlan, PlanError};
+
+/// A benchmark's plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BenchPlan {
+    /// Tokens in the context before a test starts, ascending.
+    pub depths: Vec<usize>,
+    /// New prompt tokens.
+    pub n_prompt: usize,
+    /// Generated tokens.
+    pub n_gen: usize,
+    /// Measurements of each test.
+    pub repetitions: u32,
+    /// How llama.cpp runs. Boundaries are always lean: the others exist to be compared with.
+    pub engine: EnginePlan,
+}
+
+impl BenchPlan {
+    /// Validates and resolves `args`; `threads` is used where none are given.
+    ///
+    /// # Errors
+    /// See [`PlanError`].
+    pub fn new(args: &BenchArgs, threads: u32) -> Result<Self, PlanError> {
+        // Ascending, so that every depth is filled from the one before.
+        let mut depths: Vec<usize> = args.depths.iter().map(|&d| d as usize).collect();
+        depths.sort_unstable();
+        depths.dedup();
+        let plan = Self {
+            depths,
+            n_prompt: args.n_prompt as usize,
+            n_gen: args.n_gen as usize,
+            repetitions: args.repetitions,
+            engine: EnginePlan::new(&args.engine, Boundaries::Lean, Reasoning::Off, threads)?,
+        };
+        let context = plan.engine.context.ctx_size as usize;
+        for &depth in &plan.depths {
+            let longest = Test::ALL.map(|t| t.new_tokens(&plan) + t.generated(&plan));
+            let needed = depth + longest.into_iter().max().unwrap_or(0);
+            if needed > context {
+                return Err(PlanError::Depth {
+                    depth,
+                    needed,
+                    context,
+                });
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Measurements at all depths.
+    pub fn measurements(&self) -> u64 {
+        self.depths.len() as u64 * Test::ALL.len() as u64 * u64::from(self.repetitions)
+    }
+}

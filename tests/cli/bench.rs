@@ -1,0 +1,88 @@
+//! `bench` on the tiny model: its rows, its formats, and what it refuses to measure.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::gguf_file::GgufFile;
+use crate::harness::model::{changed, tiny};
+use crate::harness::{Ends, edge, scratch};
+
+const DEPTHS: [u64; 3] = [0, 2, 200];
+
+fn bench(model: &Path, options: &[&str]) -> assert_cmd::Command {
+    let mut command = edge("bench");
+    command.arg("--model").arg(model).args(["--threads", "1"]);
+    command.args(["--ctx-size", "1024", "-p", "40", "-n", "6", "-r", "2"]);
+    command.args(options);
+    command
+}
+
+fn report(model: &Path) -> Value {
+    let options = ["--depth", "200,0,2,0", "--format", "json"];
+    let stdout = bench(model, &options).ends(0).stdout;
+    serde_json::from_str(&stdout).expect("JSON")
+}
+
+#[test]
+fn every_depth_has_its_three_tests() {
+    let report = report(tiny());
+    let tests = report["tests"].as_array().expect("tests");
+    let names: Vec<&str> = tests.iter().filter_map(|t| t["test"].as_str()).collect();
+    let expected: Vec<String> = DEPTHS
+        .iter()
+        .flat_map(|d| ["pp40", "tg6", "turn 40+6"].map(|test| format!("{test} @ d{d}")))
+        .collect();
+    assert_eq!(names, expected);
+    for test in tests {
+        let samples = test["samples_ns"].as_array().expect("samples");
+        assert_eq!(samples.len(), 2, "{test}");
+        assert!(samples.iter().all(|ns| ns.as_u64() > Some(0)), "{test}");
+        let is_turn = test["test"].as_str().is_some_and(|t| t.starts_with("turn"));
+        assert_eq!(test["phases"].is_object(), is_turn, "{test}");
+    }
+    assert_eq!(report["backends"], "CPU");
+    assert_eq!(report["model_type"], "qwen35 F16");
+    assert_eq!(report["plan"]["engine"]["boundaries"], "lean");
+}
+
+#[test]
+fn the_table_has_llama_benchs_columns() {
+    let stdout = bench(tiny(), &["--depth", "16"]).ends(0).stdout;
+    let heading = stdout.lines().find(|l| l.contains("t/s")).expect("a table");
+    let columns: Vec<&str> = heading.split_whitespace().collect();
+    assert_eq!(
+        columns,
+        [
+            "model", "size", "params", "backend", "threads", "test", "t/s", "ms"
+        ]
+    );
+    for test in ["pp40 @ d16", "tg6 @ d16", "turn 40+6 @ d16"] {
+        assert!(stdout.contains(test), "{stdout}");
+    }
+    let md = bench(tiny(), &["--depth", "0", "--format", "md"]).ends(0);
+    assert!(md.stdout.contains("| model | size |"), "{}", md.stdout);
+    let csv = bench(tiny(), &["--depth", "0", "--format", "csv"]).ends(0);
+    assert!(csv.stdout.contains("tests.2.n_gen,6"), "{}", csv.stdout);
+}
+
+#[test]
+fn a_model_without_a_template_is_measured_too() {
+    let dir = scratch();
+    let plain = changed(dir.path(), |file: &mut GgufFile| {
+        file.retain(|key| key != "tokenizer.chat_template");
+    });
+    let report = report(&plain);
+    assert_eq!(report["tests"].as_array().map(Vec::len), Some(9));
+}
+
+#[test]
+fn a_depth_beyond_the_context_is_bad_input() {
+    bench(tiny(), &["--depth", "0,1000"]).ends(2).says(&[
+        "--depth 1000",
+        "1046",
+        "1024",
+        "--ctx-size",
+    ]);
+    bench(tiny(), &["--depth", "deep"]).ends(2).says(&["deep"]);
+}
