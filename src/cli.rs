@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::accuracy::OslWindow;
 use crate::engine::cuts::Boundaries;
-use crate::engine::speculation::Mtp;
 use crate::engine::llama::{FlashAttention, KvType, LLAMA_BUILD, LLAMA_CRATES};
+use crate::engine::speculation::Mtp;
 use crate::output::Format;
 
 /// Single-stream runner, profiler and validator for MLPerf Inference v6.1 Edge Agentic.

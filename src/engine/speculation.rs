@@ -122,7 +122,7 @@ impl Depth {
 
     /// Most tokens to verify in the next step.
     #[must_use]
-    pub fn next(&mut self) -> usize {
+    pub fn ahead(&mut self) -> usize {
         if !self.adaptive {
             return self.most;
         }
@@ -174,29 +174,29 @@ mod tests {
     fn a_fixed_depth_stays() {
         let mut depth = Depth::new(Mtp::Depth(3));
         for _ in 0..100 {
-            assert_eq!(depth.next(), 3);
+            assert_eq!(depth.ahead(), 3);
             depth.learn(3, 0);
         }
-        assert_eq!(Depth::new(Mtp::Off).next(), 0);
+        assert_eq!(Depth::new(Mtp::Off).ahead(), 0);
     }
 
     #[test]
     fn t3_04_auto_grows_with_what_is_kept_and_stops_drafting_where_nothing_is() {
         let mut depth = Depth::new(Mtp::Auto);
-        assert_eq!(depth.next(), 3, "0.7³ is worth it, 0.7⁴ is not");
+        assert_eq!(depth.ahead(), 3, "0.7³ is worth it, 0.7⁴ is not");
         for _ in 0..40 {
-            let n = depth.next();
+            let n = depth.ahead();
             depth.learn(n, n);
         }
-        assert_eq!(depth.next(), 4);
+        assert_eq!(depth.ahead(), 4);
         let mut drafting = 0;
         for _ in 0..1000 {
-            let n = depth.next();
+            let n = depth.ahead();
             drafting += usize::from(n > 0);
             depth.learn(n, 0);
         }
         assert!(drafting < 150, "{drafting} of 1000 steps drafted in vain");
         depth.reset();
-        assert_eq!(depth.next(), 3);
+        assert_eq!(depth.ahead(), 3);
     }
 }

@@ -44,11 +44,10 @@ impl<'m> Drafter<'m> {
             n_min: 0,
             p_min: if mtp == Mtp::Auto { UNSURE } else { 0.0 },
         };
-        let pair =
-            MtpSpeculative::new(target, draft, params).map_err(|e| LoadError::Context {
-                context: settings.ctx_size,
-                cause: e.to_string(),
-            })?;
+        let pair = MtpSpeculative::new(target, draft, params).map_err(|e| LoadError::Context {
+            context: settings.ctx_size,
+            cause: e.to_string(),
+        })?;
         Ok(Self {
             pair,
             cells: 0,
@@ -134,7 +133,9 @@ impl<'m> Drafter<'m> {
             Ok(false) => Err(EngineError::Draft(format!(
                 "its cache refused to be cut at token {position}"
             ))),
-            Err(e) => Err(EngineError::Draft(format!("cutting at token {position}: {e}"))),
+            Err(e) => Err(EngineError::Draft(format!(
+                "cutting at token {position}: {e}"
+            ))),
         }
     }
 }

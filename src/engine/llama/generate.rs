@@ -77,7 +77,7 @@ impl Reply<'_, '_> {
         let at = self.position() - 1;
         let most = tools
             .depth
-            .next()
+            .ahead()
             .min(self.room - self.out.output.len() - 1);
         let drafts = tools.session.draft(at, last, most, unread.len())?;
         tools.read.clear();
