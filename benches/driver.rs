@@ -21,6 +21,7 @@ use edge_agentic::engine::llama::{
     Candidates, ContextSettings, EngineSettings, FlashAttention, KvType, LlamaEngine, LoadedModel,
     ModelSettings, Sampler,
 };
+use edge_agentic::engine::speculation::Mtp;
 use edge_agentic::engine::{Engine, TurnOutcome, TurnRequest};
 use gguf::synth::{self, Shape, Spec};
 
@@ -87,6 +88,7 @@ impl Fixture {
                 cache_type_v: KvType::F16,
             },
             boundaries: Boundaries::Lean,
+            mtp: Mtp::Off,
             held_back: self.held_back,
             device_snapshots: false,
         };

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::accuracy::OslWindow;
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{FlashAttention, KvType, LLAMA_BUILD, LLAMA_CRATES};
+use crate::engine::speculation::Mtp;
 use crate::output::Format;
 
 /// Single-stream runner, profiler and validator for MLPerf Inference v6.1 Edge Agentic.
@@ -278,6 +279,10 @@ pub struct EngineArgs {
     /// Most tokens per pass over the weights.
     #[arg(long, visible_alias = "ub", value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub ubatch_size: u32,
+    /// Let the model's own prediction block (MTP) draft tokens that the model then verifies in one pass: off, auto (up
+    /// to 4 per step, as many as were worth it so far), or how many per step (1 to 8).
+    #[arg(long, value_name = "off|auto|N", default_value_t = Mtp::Off)]
+    pub mtp: Mtp,
     /// Load even where the memory plan says that it does not fit.
     #[arg(long)]
     pub ignore_memory: bool,

@@ -182,6 +182,7 @@ fn plan(samples: &Samples, more: &[&str]) -> Plan {
         shape: "64 blocks of width 5120".to_owned(),
         template_sha256: None,
         template_tools: true,
+        mtp_blocks: 0,
     };
     Plan::new(&args(more), None, Some(samples), model, None, 1).expect("a plan")
 }

@@ -16,6 +16,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
+use anyhow::anyhow;
 use gguf::Gguf;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -26,6 +27,7 @@ use crate::engine::llama::{
     EngineSettings, LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings,
     devices,
 };
+use crate::engine::speculation::Mtp;
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::memory::{Host, Repack};
 use crate::machine::{Machine, Software, describe, host_memory_available};
@@ -42,6 +44,14 @@ const SNAPSHOTS: u32 = 2;
 /// # Errors
 /// Where an input is wrong, the machine cannot do it, or a test does not measure what it is to measure.
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
+    if args.engine.mtp != Mtp::Off {
+        return Err(anyhow!(
+            "--mtp {}: bench measures without drafts, because how many of them are kept on random tokens says nothing; \
+             leave --mtp out, and measure drafts with run",
+            args.engine.mtp
+        ))
+        .bad_input();
+    }
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::start());
     let started_at = clock.wall();
     let gguf = model::open(&args.model)?;
@@ -83,6 +93,7 @@ fn measure(
         context: plan.engine.context,
         boundaries: plan.engine.boundaries,
         held_back,
+        mtp: Mtp::Off,
         device_snapshots: plan.engine.offloads(&machine.devices),
     };
     let mut engine =

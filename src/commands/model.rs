@@ -109,6 +109,10 @@ pub fn describe(gguf: &Gguf) -> Result<ModelPlan, Failure> {
     let template = gguf::template::chat_template(gguf.metadata()).bad_input()?;
     Ok(ModelPlan {
         files,
+        mtp_blocks: match Mtp::of(gguf, &facts) {
+            Mtp::Yes { layers } => layers,
+            Mtp::No | Mtp::Inconsistent(_) => 0,
+        },
         shape: format!(
             "{} blocks of width {}",
             facts.trunk(),
@@ -152,7 +156,7 @@ impl Needs<'_> {
                 cache_type_v: context.cache_type_v.tensor_type(),
                 flash_attention: context.flash_attn != FlashAttention::Off,
                 n_gpu_layers: plan.n_gpu_layers,
-                mtp_depth: 0,
+                mtp_depth: plan.mtp.depth(),
                 rollback_tokens: self.rollback_tokens,
                 snapshots: self.snapshots,
             },

@@ -25,6 +25,7 @@ use crate::engine::llama::{
     EngineSettings, LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings,
     devices,
 };
+use crate::engine::speculation::Mtp;
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::identity::FileIdentity;
 use crate::machine::memory::{Host, Repack};
@@ -88,6 +89,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         context: plan.engine.context,
         boundaries: plan.engine.boundaries,
         held_back,
+        mtp: plan.engine.mtp,
         device_snapshots: plan.engine.offloads(&machine.devices),
     };
     let mut engine =
@@ -259,7 +261,7 @@ fn load(args: &RunArgs, plan: &Plan) -> Result<LoadedModel, Failure> {
         vocab_only: false,
         gpu_layers: plan.engine.n_gpu_layers,
         devices: plan.engine.devices.clone(),
-        mtp: false,
+        mtp: plan.engine.mtp != Mtp::Off,
         log: if args.engine.verbose {
             LogMode::Stderr
         } else {

@@ -6,6 +6,7 @@
 pub mod cuts;
 pub mod llama;
 pub mod scripted;
+pub mod speculation;
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -77,9 +78,9 @@ pub struct TurnOutcome {
     pub decode_calls: usize,
     /// Tokens emitted per sampling step.
     pub step_tokens: Vec<usize>,
-    /// Tokens proposed by a draft.
+    /// Drafted tokens that the model verified.
     pub drafted: usize,
-    /// Proposed tokens that were kept.
+    /// Of these, the ones that it would have chosen itself and that were emitted.
     pub accepted: usize,
     /// Where the time went.
     pub times: EngineTimes,
@@ -138,6 +139,9 @@ pub enum EngineError {
     /// A snapshot could not be taken or restored.
     #[error("state snapshot: {0}")]
     Snapshot(String),
+    /// The prediction block failed.
+    #[error("MTP draft: {0}")]
+    Draft(String),
     /// Told to fail, by a test's script.
     #[error("{0}")]
     Scripted(String),

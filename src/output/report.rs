@@ -275,7 +275,10 @@ fn optional_pairs(summary: &Summary) -> Vec<(String, String)> {
     if drafts.drafted > 0 {
         let (accepted, drafted) = (count(drafts.accepted), count(drafts.drafted));
         let rate = percent(drafts.acceptance);
-        let value = format!("{accepted} of {drafted} accepted ({rate})");
+        let mut value = format!("{accepted} of {drafted} accepted ({rate})");
+        if let Some(tokens) = drafts.tokens_per_step {
+            value += &format!("; {tokens:.2} tokens per step");
+        }
         pairs.push(("drafts".to_owned(), value));
     }
     let check = &summary.self_check;

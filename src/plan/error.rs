@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::conversation::variant::SaltError;
 use crate::engine::llama::KvType;
+use crate::engine::speculation::Mtp;
 
 /// Why a command line is no plan.
 #[derive(Debug, Error)]
@@ -85,6 +86,36 @@ pub enum PlanError {
         found: u32,
         /// Tokens of a step.
         step: u32,
+    },
+    /// Drafts of a model that has no prediction block.
+    #[error(
+        "--mtp {asked}: the model has no prediction (MTP) block to draft with; use --mtp off, or a file that was \
+         converted with it"
+    )]
+    NoMtp {
+        /// What was given.
+        asked: Mtp,
+    },
+    /// Drafts of an architecture that cannot take them back.
+    #[error(
+        "--mtp {asked}: the model's architecture is {found:?}, and rejected drafts can be taken back only in qwen35 and \
+         qwen35moe; use --mtp off"
+    )]
+    MtpArchitecture {
+        /// What was given.
+        asked: Mtp,
+        /// `general.architecture`.
+        found: String,
+    },
+    /// More drafts than a pass holds.
+    #[error("--mtp {asked} needs --ubatch-size {least} or more, found {found}: a step is one pass")]
+    MtpBatch {
+        /// What was given.
+        asked: Mtp,
+        /// The micro-batch, tokens.
+        found: u32,
+        /// The least that would do.
+        least: u32,
     },
     /// A micro-batch larger than the batch.
     #[error("--ubatch-size {ubatch} is larger than --batch-size {batch}")]

@@ -17,6 +17,7 @@ use crate::clock::Nanos;
 use crate::conversation::{Dataset, SAMPLE_NAME};
 use crate::engine::cuts::{Boundaries, rollback_tokens};
 use crate::engine::llama::{ContextSettings, FlashAttention, LLAMA_BUILD, LLAMA_CRATES};
+use crate::engine::speculation::Mtp;
 use crate::machine::identity::FileIdentity;
 use crate::machine::{Device, offload_targets};
 use crate::metrics::{ConversationFacts, Deviation};
@@ -106,6 +107,8 @@ pub struct ModelPlan {
     pub template_sha256: Option<String>,
     /// Whether the chat template renders tools.
     pub template_tools: bool,
+    /// Prediction (MTP) blocks in the file, loaded only where they draft.
+    pub mtp_blocks: u64,
 }
 
 /// The data set of a run.
@@ -172,6 +175,8 @@ pub struct EnginePlan {
     pub boundaries: Boundaries,
     /// Whether prompts let the model reason.
     pub reasoning: Reasoning,
+    /// Whether the model's prediction block drafts. The rules allow it, so it is no deviation.
+    pub mtp: Mtp,
     /// Layers to offload.
     pub n_gpu_layers: u32,
     /// Devices by name; empty: llama.cpp's choice.
@@ -198,6 +203,13 @@ impl Plan {
                 expected: locked::ARCHITECTURE,
             });
         }
+        let engine = EnginePlan::new(
+            &args.engine,
+            args.boundaries,
+            args.phases.reasoning,
+            threads,
+        )?;
+        check_mtp(&engine, &model)?;
         let mut plan = Self {
             schema: PLAN_SCHEMA,
             program: Program {
@@ -225,12 +237,7 @@ impl Plan {
                 .map(|samples| AccuracyPlan::new(&args.phases, samples))
                 .transpose()?,
             replay: replay(args, tokenizer)?,
-            engine: EnginePlan::new(
-                &args.engine,
-                args.boundaries,
-                args.phases.reasoning,
-                threads,
-            )?,
+            engine,
             deviations: Vec::new(),
         };
         plan.deviations = plan.deviations();
@@ -310,6 +317,7 @@ impl EnginePlan {
                 cache_type_v: e.cache_type_v,
             },
             boundaries,
+            mtp: e.mtp,
             reasoning,
             n_gpu_layers: e.n_gpu_layers,
             devices: e.device.clone(),
@@ -383,4 +391,35 @@ fn replay(args: &RunArgs, tokenizer: Option<FileIdentity>) -> Result<ReplayPlan,
         tokenizer,
         self_check: args.self_check,
     })
+}
+
+/// Architectures whose recurrent states llama.cpp can give back one by one (`llm_arch_supports_rs_rollback`, b11434),
+/// which rejected drafts need.
+const MTP_ARCHITECTURES: [&str; 2] = ["qwen35", "qwen35moe"];
+
+/// Refuses drafts that the model or the context cannot give: llama.cpp aborts the process on some of these.
+fn check_mtp(engine: &EnginePlan, model: &ModelPlan) -> Result<(), PlanError> {
+    let mtp = engine.mtp;
+    if mtp == Mtp::Off {
+        return Ok(());
+    }
+    if model.mtp_blocks == 0 {
+        return Err(PlanError::NoMtp { asked: mtp });
+    }
+    if !MTP_ARCHITECTURES.contains(&model.architecture.as_str()) {
+        return Err(PlanError::MtpArchitecture {
+            asked: mtp,
+            found: model.architecture.clone(),
+        });
+    }
+    let least = mtp.depth() + 2;
+    let call = engine.context.ubatch_size;
+    if call < least {
+        return Err(PlanError::MtpBatch {
+            asked: mtp,
+            found: call,
+            least,
+        });
+    }
+    Ok(())
 }

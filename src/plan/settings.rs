@@ -32,6 +32,7 @@ impl Plan {
             ("reasoning", json!(self.engine.reasoning)),
             ("max new tokens", json!(self.replay.max_new_tokens)),
             ("context", json!(context.ctx_size)),
+            ("MTP", json!(self.engine.mtp)),
             ("boundaries", json!(self.engine.boundaries.to_string())),
             ("threads", json!(context.threads)),
             (

@@ -10,6 +10,7 @@ use edge_agentic::engine::llama::{
     ContextSettings, EngineSettings, FlashAttention, KvType, LlamaEngine, LoadedModel, LogMode,
     ModelSettings,
 };
+use edge_agentic::engine::speculation::Mtp;
 use edge_agentic::engine::{Engine, EngineError, TurnOutcome, TurnRequest};
 use edge_agentic::record::StopReason;
 
@@ -45,6 +46,7 @@ pub fn settings(context: u32, boundaries: Boundaries) -> EngineSettings {
         },
         boundaries,
         held_back: HELD_BACK,
+        mtp: Mtp::Off,
         device_snapshots: false,
     }
 }

@@ -25,4 +25,5 @@ mod rendering;
 mod replies;
 mod results;
 mod resumed;
+mod speculation;
 mod zerocut;

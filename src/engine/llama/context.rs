@@ -4,7 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use llama_cpp_2::context::LlamaContext;
-use llama_cpp_2::context::params::{KvCacheType, LlamaContextParams};
+use llama_cpp_2::context::params::{KvCacheType, LlamaContextParams, LlamaContextType};
 use serde::{Deserialize, Serialize};
 
 use super::model::{LoadError, LoadedModel, backend, explanation};
@@ -123,17 +123,28 @@ impl ContextSettings {
     }
 
     /// Creates the context on `model`, with recurrent states for the last `states` tokens of a call besides the
-    /// current one.
+    /// current one, and room for `outputs` rows of logits.
     pub(super) fn create<'m>(
         &self,
         model: &'m LoadedModel,
         states: u32,
+        outputs: u32,
     ) -> Result<LlamaContext<'m>, LoadError> {
-        let refused = |cause: String| LoadError::Context {
-            context: self.ctx_size,
-            cause,
-        };
-        let params = LlamaContextParams::default()
+        self.with(model, self.params().with_n_rs_seq(states), outputs)
+    }
+
+    /// Creates the context that drafts with the model's prediction block, which must have been loaded: llama.cpp
+    /// aborts the process otherwise.
+    pub(super) fn create_draft<'m>(
+        &self,
+        model: &'m LoadedModel,
+    ) -> Result<LlamaContext<'m>, LoadError> {
+        let params = self.params().with_context_type(LlamaContextType::Mtp);
+        self.with(model, params, 1)
+    }
+
+    fn params(&self) -> LlamaContextParams {
+        LlamaContextParams::default()
             .with_n_ctx(NonZeroU32::new(self.ctx_size))
             .with_n_batch(self.batch_size)
             .with_n_ubatch(self.ubatch_size)
@@ -146,9 +157,20 @@ impl ContextSettings {
             })
             .with_type_k(self.cache_type_k.llama())
             .with_type_v(self.cache_type_v.llama())
-            .with_n_rs_seq(states)
-            .with_no_perf(true);
-        let params = outputs::with_outputs_max(params, 1);
+            .with_no_perf(true)
+    }
+
+    fn with<'m>(
+        &self,
+        model: &'m LoadedModel,
+        params: LlamaContextParams,
+        outputs: u32,
+    ) -> Result<LlamaContext<'m>, LoadError> {
+        let refused = |cause: String| LoadError::Context {
+            context: self.ctx_size,
+            cause,
+        };
+        let params = outputs::with_outputs_max(params, outputs);
         let context = model
             .model
             .new_context(backend(), params)

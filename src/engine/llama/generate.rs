@@ -1,9 +1,13 @@
 //! From a prompt's logits to the end of the reply.
 //!
-//! Nothing is allocated, rendered, parsed, logged or written between two tokens.
+//! A step is a pass over the weights and what it gives: one token, or, where the prediction block drafts, as many as
+//! the model itself would have chosen one after the other. All of them are there when the last is, and have its time.
+//!
+//! Nothing is rendered, parsed, logged or written between two tokens.
 
 use std::sync::Arc;
 
+use super::super::speculation::Depth;
 use super::super::{EngineError, Sink, Token, TurnOutcome, TurnRequest};
 use super::candidates::Candidates;
 use super::model::LoadedModel;
@@ -33,9 +37,16 @@ impl Reply<'_, '_> {
         self.request.prompt.len() + self.out.output.len()
     }
 
-    /// Takes in a token just chosen; why the turn ends with it, if it does.
-    fn emit(&mut self, token: Token) -> Option<StopReason> {
+    /// Takes in the tokens of a step just chosen, up to one that ends the turn; why it ends, if it does.
+    fn emit(&mut self, tokens: &[Token]) -> Option<StopReason> {
         let now = self.clock.now();
+        let before = self.out.output.len();
+        let stop = tokens.iter().find_map(|&token| self.emit_one(token, now));
+        self.out.step_tokens.push(self.out.output.len() - before);
+        stop.or_else(|| self.request.ended(now))
+    }
+
+    fn emit_one(&mut self, token: Token, now: Nanos) -> Option<StopReason> {
         self.first.get_or_insert(now);
         self.out.output.push(token);
         let go_on = (self.sink)(token, now);
@@ -50,28 +61,79 @@ impl Reply<'_, '_> {
         } else if go_on.is_break() {
             Some(StopReason::Interrupted)
         } else {
-            self.request.ended(now)
+            None
         }
     }
 
-    /// One step: decodes `unread`, prompt tokens that were rolled back, and the last emitted token after them, and
-    /// emits the token that follows. (A step that drafts emits several; each goes through [`Self::emit`].)
+    /// One step: drafts, decodes `unread`, prompt tokens that were rolled back, the last emitted token and the drafted
+    /// ones, and emits the drafted tokens that the model would have chosen and the token that follows them.
     fn step(
         &mut self,
-        session: &mut Session<'_>,
-        sampler: &mut Sampler,
-        candidates: &mut Candidates,
+        tools: &mut Tools<'_, '_>,
         unread: &[Token],
     ) -> Result<Option<StopReason>, EngineError> {
         let last = *self.out.output.last().expect("a step follows a token");
-        sampler.accept(last, self.clock)?;
-        let at = self.position() - 1 - unread.len();
-        session.decode(unread, &[last], at, true)?;
-        let logits = session.logits();
-        let token = sampler.pick(candidates, logits, at + unread.len(), self.clock)?;
-        self.out.step_tokens.push(1);
-        Ok(self.emit(token))
+        tools.sampler.accept(last, self.clock)?;
+        let at = self.position() - 1;
+        let most = tools
+            .depth
+            .ahead()
+            .min(self.room - self.out.output.len() - 1);
+        let drafts = tools.session.draft(at, last, most, unread.len())?;
+        tools.read.clear();
+        tools.read.push(last);
+        tools.read.extend(drafts.iter().map(|t| t.0));
+        let from = at - unread.len();
+        tools
+            .session
+            .decode(unread, &tools.read, from, tools.read.len())?;
+        let kept = self.verify(tools, at)?;
+        let drafted = tools.read.len() - 1;
+        let before = self.out.output.len();
+        let stop = self.emit(&tools.chosen);
+        tools.depth.learn(drafted, kept);
+        self.out.drafted += drafted;
+        // What follows the token that ended the turn was not kept, whatever the model thinks of it.
+        self.out.accepted += kept.min(self.out.output.len() - before);
+        if stop.is_none() {
+            tools.session.judged(drafted, kept, at + 1 + kept)?;
+        }
+        Ok(stop)
     }
+
+    /// Chooses the tokens that follow those of `tools.read`, the first of which is at position `at`, as long as they
+    /// are the drafted ones; how many were. The sampler takes in a drafted token only once it has chosen it itself.
+    fn verify(&mut self, tools: &mut Tools<'_, '_>, at: usize) -> Result<usize, EngineError> {
+        tools.chosen.clear();
+        let drafts = &tools.read[1..];
+        for kept in 0..=drafts.len() {
+            let logits = tools.session.logits(drafts.len() - kept);
+            let token = tools
+                .sampler
+                .pick(tools.candidates, logits, at + kept, self.clock)?;
+            tools.chosen.push(token);
+            if drafts.get(kept) != Some(&token) {
+                return Ok(kept);
+            }
+            if self.model.is_end_of_generation(token) {
+                return Ok(kept + 1);
+            }
+            tools.sampler.accept(token, self.clock)?;
+        }
+        unreachable!("nothing is drafted after the last draft")
+    }
+}
+
+/// What steps work with.
+struct Tools<'t, 'm> {
+    session: &'t mut Session<'m>,
+    sampler: &'t mut Sampler,
+    candidates: &'t mut Candidates,
+    depth: &'t mut Depth,
+    /// What a step's pass reads after the prompt: the last emitted token and the drafted ones.
+    read: Vec<Token>,
+    /// What it emits.
+    chosen: Vec<Token>,
 }
 
 impl LlamaEngine<'_> {
@@ -91,9 +153,8 @@ impl LlamaEngine<'_> {
         let room = request.max_new_tokens.min(self.session.size() - prompt);
         out.output.reserve_exact(room);
         out.step_tokens.reserve_exact(room);
-        let logits = self.session.logits();
+        let logits = self.session.logits(0);
         let token = sampler.pick(&mut self.candidates, logits, prompt - 1, &*clock)?;
-        out.step_tokens.push(1);
         let mut reply = Reply {
             request,
             model: self.model,
@@ -103,15 +164,22 @@ impl LlamaEngine<'_> {
             first: None,
             out,
         };
-        let mut stop = reply.emit(token);
+        let mut stop = reply.emit(&[token]);
         let mut unread: &[Token] = &[];
         if let Some(to) = roll_back {
             let rolled = self.roll_back(request, to, reply.out)?;
             unread = if rolled { &request.prompt[to..] } else { &[] };
         }
+        let mut tools = Tools {
+            session: &mut self.session,
+            sampler,
+            candidates: &mut self.candidates,
+            depth: &mut self.depth,
+            read: Vec::new(),
+            chosen: Vec::new(),
+        };
         while stop.is_none() {
-            let (session, candidates) = (&mut self.session, &mut self.candidates);
-            stop = reply.step(session, sampler, candidates, unread)?;
+            stop = reply.step(&mut tools, unread)?;
             unread = &[];
         }
         let first = reply.first.unwrap_or(begin);

@@ -3,6 +3,7 @@
 mod candidates;
 mod context;
 mod device;
+mod drafter;
 mod generate;
 mod log;
 mod model;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use llama_cpp_2::context::session::SeqState;
 
 use super::super::cuts::{self, Boundaries, Call, CutPlan, Layout};
+use super::super::speculation::{Depth, Mtp};
 use super::super::{Engine, EngineError, Sink, TurnOutcome, TurnRequest};
 use super::candidates::Candidates;
 use super::context::ContextSettings;
@@ -38,6 +39,8 @@ pub struct EngineSettings {
     pub boundaries: Boundaries,
     /// Tokens at a prompt's end that its continuation may change.
     pub held_back: usize,
+    /// Whether the model's prediction block drafts; where it does, the model was loaded with it.
+    pub mtp: Mtp,
     /// Keep the state at the reusable prefix on the devices that compute it, not in host memory.
     pub device_snapshots: bool,
 }
@@ -55,6 +58,7 @@ pub struct LlamaEngine<'m> {
     /// Where the last turn rolled back to.
     rolled_back: Option<usize>,
     samplers: Vec<Sampler>,
+    pub(super) depth: Depth,
     pub(super) candidates: Candidates,
 }
 
@@ -71,10 +75,10 @@ impl<'m> LlamaEngine<'m> {
         let context = &settings.context;
         let (boundaries, call_size) = (settings.boundaries, context.call_size());
         let states = cuts::rollback_tokens(boundaries, settings.held_back, call_size);
-        let on_devices = settings.device_snapshots;
+        let (mtp, on_devices) = (settings.mtp, settings.device_snapshots);
         Ok(Self {
             model,
-            session: Session::new(model, context, states, on_devices, Arc::clone(&clock))?,
+            session: Session::new(model, context, states, mtp, on_devices, Arc::clone(&clock))?,
             clock,
             boundaries,
             call_size,
@@ -82,6 +86,7 @@ impl<'m> LlamaEngine<'m> {
             lineage: Vec::new(),
             rolled_back: None,
             samplers: Vec::new(),
+            depth: Depth::new(mtp),
             candidates: Candidates::new(),
         })
     }
@@ -103,7 +108,7 @@ impl<'m> LlamaEngine<'m> {
             let Call { end, tail } = call;
             let last = i + 1 == plan.calls.len();
             self.session
-                .decode(&request.prompt[position..*end], tail, position, last)?;
+                .decode(&request.prompt[position..*end], tail, position, last.into())?;
             if !tail.is_empty() && !self.session.roll_back(tail.len(), *end)? {
                 return Err(EngineError::Snapshot(format!(
                     "the cache refused to be rolled back to token {end} in a repeat"
@@ -250,8 +255,7 @@ impl<'m> LlamaEngine<'m> {
         work: impl FnOnce(&mut Self, &mut TurnOutcome) -> Result<(), EngineError>,
     ) -> Result<TurnOutcome, EngineError> {
         let mut out = TurnOutcome::default();
-        self.session.begin();
-        match work(self, &mut out) {
+        match self.session.begin().and_then(|()| work(self, &mut out)) {
             Ok(()) => Ok(out),
             Err(e) => {
                 self.forget();
@@ -287,6 +291,7 @@ impl Engine for LlamaEngine<'_> {
     fn forget(&mut self) {
         self.lineage.clear();
         self.rolled_back = None;
+        self.depth.reset();
         // A cache that cannot even be emptied is found by the next turn, whose restore reports it.
         let _ = self.kept.clear(&mut self.session);
     }

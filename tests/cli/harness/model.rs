@@ -25,6 +25,19 @@ pub fn tiny() -> &'static Path {
     })
 }
 
+/// The tiny model in F16 with a prediction block, whose drafts are right often enough for both paths to be taken.
+pub fn tiny_mtp() -> &'static Path {
+    static MODEL: OnceLock<PathBuf> = OnceLock::new();
+    MODEL.get_or_init(|| {
+        let dir = scratch();
+        let fresh = dir.path().join("tiny-mtp.gguf");
+        synth(&["--mtp"]).arg("--out").arg(&fresh).ends(0);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tiny-mtp.gguf");
+        fs::rename(&fresh, &path).expect("the model is put in place");
+        path
+    })
+}
+
 /// `synth --shape tiny --type f16` with further options; `--out` is still to be given.
 pub fn synth(options: &[&str]) -> assert_cmd::Command {
     let mut command = edge("synth");
