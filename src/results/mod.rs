@@ -74,8 +74,8 @@ pub enum ResultsError {
     },
     /// A recorded verdict does not follow from the recorded output.
     #[error(
-        "samples.jsonl, line {line}: sample {id:?}: {field}: found {found}, expected {expected}, which follows from what \
-         was measured; the file was edited or the checker has changed since: start a new run with --out"
+        "samples.jsonl, line {line}: sample {id:?}: {field}: found {}, expected {}, which follows from what \
+         was measured; the file was edited or the checker has changed since: start a new run with --out", difference[0], difference[1]
     )]
     Verdict {
         /// The row's line, from 1.
@@ -84,10 +84,8 @@ pub enum ResultsError {
         id: String,
         /// What differs.
         field: String,
-        /// Recorded.
-        found: serde_json::Value,
-        /// Judged anew.
-        expected: serde_json::Value,
+        /// Recorded and judged anew, as JSON.
+        difference: Box<[String; 2]>,
     },
     /// Data that a phase of the plan needs was not given.
     #[error("this run's plan has a phase on {what}: give it with {flag}")]
@@ -335,8 +333,7 @@ fn judged_anew(rows: &[SampleRecord], data: &bfcl::dataset::Dataset) -> Result<(
         return Err(ResultsError::Verdict {
             line: index + 1,
             id: row.id.clone(),
-            found: found[&field].clone(),
-            expected: expected[&field].clone(),
+            difference: Box::new([&found, &expected].map(|row| row[&field].to_string())),
             field,
         });
     }
