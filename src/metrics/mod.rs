@@ -32,7 +32,7 @@ pub use self::consistency::{Inconsistency, inconsistencies};
 pub use self::conversations::{ConversationSummary, FirstOverflow};
 pub use self::definitions::{DEFINITIONS, Definition};
 pub use self::drift::{Drift, SpeedChange};
-pub use self::facts::{ConversationFacts, Deviation, RunFacts, SampleCounts};
+pub use self::facts::{ConversationFacts, Deviation, RunFacts, SYNTHETIC, SampleCounts};
 pub use self::gaps::Gap;
 pub use self::notices::{Problem, ProblemKind, Warning, WarningKind};
 pub use self::series::Series;

@@ -6,7 +6,7 @@ use super::accounting::TurnCounts;
 use super::conditions::MemoryUse;
 use super::consistency::inconsistencies;
 use super::drift::Drift;
-use super::facts::RunFacts;
+use super::facts::{Deviation, RunFacts, SYNTHETIC};
 use super::gaps::{self, Gap};
 use super::tokens::{PromptTokens, SelfCheckCounts, Speculation};
 use crate::record::TurnRecord;
@@ -37,6 +37,8 @@ pub enum ProblemKind {
     FailedSamples,
     /// The machine slept during the run, or its clock was set.
     Asleep,
+    /// Replies were not the model's own.
+    Synthetic,
 }
 
 /// A reason why a run is not valid.
@@ -104,6 +106,14 @@ pub(super) fn problems(
     let mut found = Vec::new();
     let mut add = |kind, message| found.push(Problem { kind, message });
     let samples = facts.samples;
+    let synthetic = |d: &&Deviation| SYNTHETIC.contains(&d.name.as_str());
+    if let Some(named) = facts.deviations.iter().find(synthetic) {
+        let message = format!(
+            "synthetic (--{}): the replies are not the model's own; the times tell about the device and nothing else",
+            named.name
+        );
+        add(ProblemKind::Synthetic, message);
+    }
     if turns.selected() == 0 && samples.is_none_or(|s| s.planned == 0) {
         let message = "no turn is selected; widen --conversations or --turns".to_owned();
         add(ProblemKind::NothingSelected, message);
