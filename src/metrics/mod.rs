@@ -12,6 +12,7 @@ mod drift;
 mod facts;
 mod gaps;
 mod notices;
+mod repetition;
 mod series;
 mod summary;
 mod tokens;

@@ -8,6 +8,7 @@ use super::consistency::inconsistencies;
 use super::drift::Drift;
 use super::facts::{Deviation, RunFacts, SYNTHETIC};
 use super::gaps::{self, Gap};
+use super::repetition;
 use super::tokens::{PromptTokens, SelfCheckCounts, Speculation};
 use crate::record::TurnRecord;
 
@@ -67,6 +68,8 @@ pub enum WarningKind {
     ShortOutputs,
     /// Almost no draft token was kept.
     LowAcceptance,
+    /// Replies end in a loop.
+    Degenerate,
     /// The machine became slower within the run.
     Drift,
     /// Memory grew with every conversation.
@@ -194,6 +197,9 @@ pub(super) fn warnings(
             turns.completed_context
         );
         add(WarningKind::ShortOutputs, message);
+    }
+    if let Some(message) = repetition::message(records) {
+        add(WarningKind::Degenerate, message);
     }
     if drafts.drafted >= ENOUGH_DRAFTS
         && let Some(acceptance) = drafts.acceptance.filter(|a| *a < LOW_ACCEPTANCE)
