@@ -8,6 +8,7 @@ use clap_complete::Shell;
 use serde::{Deserialize, Serialize};
 
 use crate::accuracy::OslWindow;
+use crate::engine::acceptance::AcceptanceRates;
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{FlashAttention, KvType, LLAMA_BUILD, LLAMA_CRATES};
 use crate::engine::speculation::Mtp;
@@ -162,10 +163,32 @@ pub struct RunArgs {
     pub boundaries: Boundaries,
     #[command(flatten)]
     #[allow(missing_docs)]
+    pub synthetic: SyntheticArgs,
+    #[command(flatten)]
+    #[allow(missing_docs)]
     pub engine: EngineArgs,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
+}
+
+/// Replies that are not the model's, for profiling a device before the real weights are there. Such a run is
+/// labelled synthetic and never valid.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Synthetic runs (never valid)")]
+pub struct SyntheticArgs {
+    /// Keep drafts by chance: for each position of --mtp N, the share of steps that keep it and all before it, as
+    /// llama-server's --spec-synth-rates.
+    #[arg(
+        long,
+        value_name = "R1,R2,…",
+        requires = "performance_only",
+        conflicts_with = "self_check"
+    )]
+    pub synthetic_acceptance: Option<AcceptanceRates>,
+    /// Let each turn generate as many tokens as its recorded reply has, whatever ends the reply before.
+    #[arg(long, requires = "performance_only", conflicts_with = "self_check")]
+    pub recorded_lengths: bool,
 }
 
 /// Which phases a run has, and how the accuracy phase asks.

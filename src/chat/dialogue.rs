@@ -285,6 +285,33 @@ impl<'m> Dialogue<'m> {
         reply_text(self.vocab, output, &self.preserved_ids)
     }
 
+    /// Tokens of a recorded reply (JSON text of its message) after the prompt of the open conversation, the end token
+    /// included and what the generation prompt already holds left out. Where replies do not reason, a recorded
+    /// reasoning is left out too.
+    ///
+    /// # Errors
+    /// Where the template raises.
+    pub fn recorded_tokens(&self, reply: &str) -> Result<usize, ChatError> {
+        let tools = self.tools.as_deref();
+        let opening = self.template.render_history(&self.opening, tools)?;
+        let messages = join(inside(&self.opening), reply);
+        let whole = self.template.render_history(&messages, tools)?;
+        let text = whole
+            .strip_prefix(opening.as_str())
+            .unwrap_or(&whole)
+            .trim_end();
+        let format = self.format();
+        let after_reasoning = || {
+            let ends = format.thinking_ends.iter();
+            let end = ends.filter_map(|e| Some(text.rfind(e.as_str())? + e.len()));
+            text[end.max().unwrap_or(0)..].trim_start()
+        };
+        let said = text
+            .strip_prefix(format.generation_prompt.as_str())
+            .unwrap_or_else(after_reasoning);
+        Ok(self.vocab.tokenize(said).len().max(1))
+    }
+
     /// The reply's message, parsed as llama-server parses it.
     ///
     /// # Errors

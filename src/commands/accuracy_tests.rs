@@ -226,6 +226,7 @@ fn ask(
             first: 0,
             attempt: 0,
             max_new_tokens: 16,
+            lengths: None,
             turn_timeout: None,
             time_cap: None,
             self_check: None,

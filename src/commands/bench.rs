@@ -94,6 +94,7 @@ fn measure(
         boundaries: plan.engine.boundaries,
         held_back,
         mtp: Mtp::Off,
+        synthetic: None,
         device_snapshots: plan.engine.offloads(&machine.devices),
     };
     let mut engine =

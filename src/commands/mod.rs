@@ -5,6 +5,7 @@ pub mod bench;
 pub mod complete;
 pub mod doctor;
 pub mod inspect;
+mod lengths;
 pub mod prompts;
 pub mod report;
 pub mod run;

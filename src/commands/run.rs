@@ -13,7 +13,7 @@ use bfcl::sampling::Selection;
 use super::progress::Progress;
 use super::results::failure;
 use super::watch::Watch;
-use super::{accuracy, dataset, model, print, tokenizer, warmup};
+use super::{accuracy, dataset, lengths, model, print, tokenizer, warmup};
 use crate::chat::{ChatTemplate, Dialogue};
 use crate::cli::{Overflow, Profile, Reasoning, RunArgs};
 use crate::clock::{Clock, MonotonicClock};
@@ -34,7 +34,7 @@ use crate::metrics::ConversationFacts;
 use crate::output::{render, verdict_line};
 use crate::plan::{ModelPlan, Plan, PlanError, nanos};
 use crate::record::{RecordLog, SelfCheck, TurnRecord};
-use crate::replay::{Ending, Interrupt, LlamaChat, Observer, Replay, Settings, Shared};
+use crate::replay::{Ending, Interrupt, Lengths, LlamaChat, Observer, Replay, Settings, Shared};
 use crate::results::{Going, Lines, RunDir, SelfCheckRow, Sources, Started};
 
 /// Runs the command.
@@ -90,15 +90,18 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         boundaries: plan.engine.boundaries,
         held_back,
         mtp: plan.engine.mtp,
+        synthetic: plan.engine.synthetic_acceptance.clone(),
         device_snapshots: plan.engine.offloads(&machine.devices),
     };
     let mut engine =
         LlamaEngine::new(&loaded, &settings, Arc::clone(&clock)).map_err(|e| needs.refused(e))?;
+    let lengths = phases.lengths(&template, &loaded, &plan)?;
     let interrupt = Interrupt::default();
     listen(&interrupt)?;
     let started = phases.start(&dir, &plan, &machine, resume)?;
     let mut session = Session {
         plan: &plan,
+        lengths: lengths.as_ref(),
         chat: &mut chat,
         engine: &mut engine,
         clock: &*clock,
@@ -190,6 +193,19 @@ impl Phases<'_> {
             Some(data) => dialogue(template, loaded, held_back, data, plan),
             None => Ok(Dialogue::new(template, loaded, held_back, true)),
         }
+    }
+
+    /// How long the recorded replies are, where turns are to be as long.
+    fn lengths(
+        &self,
+        template: &ChatTemplate,
+        loaded: &LoadedModel,
+        plan: &Plan,
+    ) -> Result<Option<Lengths>, Failure> {
+        let data = self.replayed.as_ref();
+        data.filter(|_| plan.replay.recorded_lengths)
+            .map(|data| lengths::recorded(template, loaded, data))
+            .transpose()
     }
 
     /// Opens the directory's files: for a new run, or for going on with one.
@@ -354,6 +370,7 @@ impl Observer for Keeper<'_> {
 /// A loaded model with everything that turns need.
 pub(super) struct Session<'s, 'm> {
     pub plan: &'s Plan,
+    pub lengths: Option<&'s Lengths>,
     pub chat: &'s mut LlamaChat<'m>,
     pub engine: &'s mut LlamaEngine<'m>,
     pub clock: &'s dyn Clock,
@@ -370,6 +387,7 @@ impl Session<'_, '_> {
     ) -> Result<Ending, Failure> {
         let selection = self.plan.selection();
         let mut settings = self.settings(&selection);
+        settings.lengths = self.lengths;
         settings.first = going.first;
         settings.attempt = attempt;
         let left = selection.iter().skip(going.first);
@@ -407,6 +425,7 @@ impl Session<'_, '_> {
             first: 0,
             attempt: 0,
             max_new_tokens: replay.max_new_tokens as usize,
+            lengths: None,
             turn_timeout: Some(nanos(replay.turn_timeout_s)),
             time_cap: replay.time_cap_s.map(nanos),
             self_check: replay.self_check,

@@ -86,6 +86,11 @@ impl Conversation {
         Some(messages)
     }
 
+    /// The recorded reply to the client turn at `index`; `None` past the end.
+    pub fn reply(&self, index: usize) -> Option<String> {
+        Some(reply(&self.turns.get(index)?.recorded).json())
+    }
+
     /// All messages of the client turn at `index`, oldest first; `None` past the end.
     pub fn messages(&self, index: usize) -> Option<Vec<String>> {
         self.turns.get(index)?;

@@ -3,6 +3,7 @@
 //! [`Engine`] has two implementations: [`llama`] runs llama.cpp in this process, [`scripted`] replays given
 //! tokens on a manual clock, so that everything above it is tested without a model.
 
+pub mod acceptance;
 pub mod cuts;
 pub mod llama;
 pub mod scripted;

@@ -51,6 +51,9 @@ pub struct ConversationFacts {
     pub selected: u32,
 }
 
+/// Deviations with which replies are not the model's own, by name.
+pub const SYNTHETIC: [&str; 2] = ["synthetic-acceptance", "recorded-lengths"];
+
 /// A setting that differs from what the locked profile expects.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -6,8 +6,9 @@ use super::accounting::TurnCounts;
 use super::conditions::MemoryUse;
 use super::consistency::inconsistencies;
 use super::drift::Drift;
-use super::facts::RunFacts;
+use super::facts::{Deviation, RunFacts, SYNTHETIC};
 use super::gaps::{self, Gap};
+use super::repetition;
 use super::tokens::{PromptTokens, SelfCheckCounts, Speculation};
 use crate::record::TurnRecord;
 
@@ -37,6 +38,8 @@ pub enum ProblemKind {
     FailedSamples,
     /// The machine slept during the run, or its clock was set.
     Asleep,
+    /// Replies were not the model's own.
+    Synthetic,
 }
 
 /// A reason why a run is not valid.
@@ -65,6 +68,8 @@ pub enum WarningKind {
     ShortOutputs,
     /// Almost no draft token was kept.
     LowAcceptance,
+    /// Replies end in a loop.
+    Degenerate,
     /// The machine became slower within the run.
     Drift,
     /// Memory grew with every conversation.
@@ -104,6 +109,14 @@ pub(super) fn problems(
     let mut found = Vec::new();
     let mut add = |kind, message| found.push(Problem { kind, message });
     let samples = facts.samples;
+    let synthetic = |d: &&Deviation| SYNTHETIC.contains(&d.name.as_str());
+    if let Some(named) = facts.deviations.iter().find(synthetic) {
+        let message = format!(
+            "synthetic (--{}): the replies are not the model's own; the times tell about the device and nothing else",
+            named.name
+        );
+        add(ProblemKind::Synthetic, message);
+    }
     if turns.selected() == 0 && samples.is_none_or(|s| s.planned == 0) {
         let message = "no turn is selected; widen --conversations or --turns".to_owned();
         add(ProblemKind::NothingSelected, message);
@@ -184,6 +197,9 @@ pub(super) fn warnings(
             turns.completed_context
         );
         add(WarningKind::ShortOutputs, message);
+    }
+    if let Some(message) = repetition::message(records) {
+        add(WarningKind::Degenerate, message);
     }
     if drafts.drafted >= ENOUGH_DRAFTS
         && let Some(acceptance) = drafts.acceptance.filter(|a| *a < LOW_ACCEPTANCE)

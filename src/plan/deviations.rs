@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Plan, locked};
 use crate::cli::{Overflow, Reasoning};
-use crate::metrics::Deviation;
+use crate::metrics::{Deviation, SYNTHETIC};
 
 /// A setting: its name, what the profile expects, what the plan has.
 type Setting = (&'static str, Value, Value);
@@ -132,6 +132,12 @@ impl Plan {
             ),
             ("warmup", json!(0), json!(replay.warmup)),
             ("repeat", json!(1), json!(replay.repeat)),
+            (
+                SYNTHETIC[0],
+                Value::Null,
+                json!(self.engine.synthetic_acceptance),
+            ),
+            (SYNTHETIC[1], json!(false), json!(replay.recorded_lengths)),
         ]
     }
 }

@@ -117,6 +117,16 @@ pub enum PlanError {
         /// The least that would do.
         least: u32,
     },
+    /// Rates that do not fit the drafts.
+    #[error(
+        "--synthetic-acceptance has {rates} rates and --mtp is {mtp}: expected --mtp {rates}, a rate for each position"
+    )]
+    Acceptance {
+        /// Rates given.
+        rates: usize,
+        /// What drafts.
+        mtp: Mtp,
+    },
     /// A micro-batch larger than the batch.
     #[error("--ubatch-size {ubatch} is larger than --batch-size {batch}")]
     Batch {

@@ -15,6 +15,7 @@ use crate::accuracy::OslWindow;
 use crate::cli::{EngineArgs, Overflow, Profile, Reasoning, RunArgs};
 use crate::clock::Nanos;
 use crate::conversation::{Dataset, SAMPLE_NAME};
+use crate::engine::acceptance::AcceptanceRates;
 use crate::engine::cuts::{Boundaries, rollback_tokens};
 use crate::engine::llama::{ContextSettings, FlashAttention, LLAMA_BUILD, LLAMA_CRATES};
 use crate::engine::speculation::Mtp;
@@ -141,6 +142,8 @@ pub struct SelectedConversation {
 pub struct ReplayPlan {
     /// Most tokens per turn.
     pub max_new_tokens: u32,
+    /// Whether each turn generates as many tokens as its recorded reply has; if so, the run is synthetic.
+    pub recorded_lengths: bool,
     /// Seconds per turn.
     pub turn_timeout_s: f64,
     /// Seconds after which no turn is issued.
@@ -166,7 +169,7 @@ pub struct ReplayPlan {
 }
 
 /// The engine's settings. Temperature 0 is not a setting: nothing else is built.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EnginePlan {
     /// Context and batch.
@@ -177,6 +180,8 @@ pub struct EnginePlan {
     pub reasoning: Reasoning,
     /// Whether the model's prediction block drafts. The rules allow it, so it is no deviation.
     pub mtp: Mtp,
+    /// Rates at which drafts are kept by chance; with them the run is synthetic.
+    pub synthetic_acceptance: Option<AcceptanceRates>,
     /// Layers to offload.
     pub n_gpu_layers: u32,
     /// Devices by name; empty: llama.cpp's choice.
@@ -203,12 +208,15 @@ impl Plan {
                 expected: locked::ARCHITECTURE,
             });
         }
-        let engine = EnginePlan::new(
+        let mut engine = EnginePlan::new(
             &args.engine,
             args.boundaries,
             args.phases.reasoning,
             threads,
         )?;
+        engine
+            .synthetic_acceptance
+            .clone_from(&args.synthetic.synthetic_acceptance);
         check_mtp(&engine, &model)?;
         let mut plan = Self {
             schema: PLAN_SCHEMA,
@@ -318,6 +326,7 @@ impl EnginePlan {
             },
             boundaries,
             mtp: e.mtp,
+            synthetic_acceptance: None,
             reasoning,
             n_gpu_layers: e.n_gpu_layers,
             devices: e.device.clone(),
@@ -376,6 +385,7 @@ pub fn nanos(seconds: f64) -> Nanos {
 fn replay(args: &RunArgs, tokenizer: Option<FileIdentity>) -> Result<ReplayPlan, PlanError> {
     Ok(ReplayPlan {
         max_new_tokens: args.max_new_tokens,
+        recorded_lengths: args.synthetic.recorded_lengths,
         turn_timeout_s: seconds("--turn-timeout", args.turn_timeout)?,
         time_cap_s: args
             .time_cap
@@ -400,6 +410,14 @@ const MTP_ARCHITECTURES: [&str; 2] = ["qwen35", "qwen35moe"];
 /// Refuses drafts that the model or the context cannot give: llama.cpp aborts the process on some of these.
 fn check_mtp(engine: &EnginePlan, model: &ModelPlan) -> Result<(), PlanError> {
     let mtp = engine.mtp;
+    if let Some(rates) = &engine.synthetic_acceptance
+        && !matches!(mtp, Mtp::Depth(n) if n as usize == rates.positions())
+    {
+        return Err(PlanError::Acceptance {
+            rates: rates.positions(),
+            mtp,
+        });
+    }
     if mtp == Mtp::Off {
         return Ok(());
     }

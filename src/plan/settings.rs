@@ -5,6 +5,19 @@ use serde_json::{Map, Value, json};
 use super::Plan;
 
 impl Plan {
+    /// What of the replies is not the model's, if anything.
+    fn synthetic(&self) -> Option<String> {
+        let rates = self.engine.synthetic_acceptance.as_ref();
+        let parts = [
+            rates.map(|rates| format!("drafts kept by chance, rates {rates}")),
+            self.replay
+                .recorded_lengths
+                .then(|| "recorded lengths".to_owned()),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     /// The settings block of reports, by name.
     #[must_use]
     pub fn settings(&self) -> Map<String, Value> {
@@ -33,6 +46,7 @@ impl Plan {
             ("max new tokens", json!(self.replay.max_new_tokens)),
             ("context", json!(context.ctx_size)),
             ("MTP", json!(self.engine.mtp)),
+            ("synthetic", json!(self.synthetic())),
             ("boundaries", json!(self.engine.boundaries.to_string())),
             ("threads", json!(context.threads)),
             (

@@ -17,6 +17,7 @@ mod row;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use thiserror::Error;
@@ -34,6 +35,9 @@ use row::{Clocked, Issue};
 /// Longest wait between two looks at the interrupt, ns.
 const WAIT_STEP: Nanos = 100_000_000;
 
+/// Tokens of each turn's recorded reply, by conversation.
+pub type Lengths = BTreeMap<String, Vec<usize>>;
+
 /// What the replay needs of the plan.
 #[derive(Debug, Clone)]
 pub struct Settings<'a> {
@@ -45,6 +49,8 @@ pub struct Settings<'a> {
     pub attempt: u32,
     /// Most tokens per turn.
     pub max_new_tokens: usize,
+    /// Tokens that each turn generates, by conversation, instead of as many as the model wants.
+    pub lengths: Option<&'a Lengths>,
     /// Time after which a turn fails, ns.
     pub turn_timeout: Option<Nanos>,
     /// Time after the replay's start at which no further turn is issued, ns.
@@ -66,6 +72,11 @@ pub struct Settings<'a> {
 }
 
 impl Settings<'_> {
+    /// Tokens that a turn is to generate.
+    fn length(&self, conversation_id: &str, index: usize) -> Option<usize> {
+        self.lengths?.get(conversation_id)?.get(index).copied()
+    }
+
     /// The length of the current prompt's prefix whose state is kept.
     fn reusable(&self, chat: &dyn Chat) -> usize {
         if self.keep_state { chat.reusable() } else { 0 }

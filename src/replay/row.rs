@@ -76,14 +76,16 @@ impl Issue<'_> {
         }
         let user_starts = self.settings.user_starts(chat);
         let format = chat.format();
+        let length = self.settings.length(&self.conversation.id, self.index);
+        let most = self.settings.max_new_tokens;
         let request = TurnRequest {
             prompt: chat.ids(),
             reusable: self.settings.reusable(chat),
             shared: self.settings.shared.position(chat, &user_starts),
             user_starts: &user_starts,
             format: format.as_ref(),
-            max_new_tokens: self.settings.max_new_tokens,
-            ignore_end: false,
+            max_new_tokens: length.map_or(most, |length| length.min(most)),
+            ignore_end: length.is_some(),
             deadline: self.settings.turn_timeout.map(|t| at.started + t),
             cancel: Some(self.cancel),
         };

@@ -225,6 +225,7 @@ impl Case {
                 first: 0,
                 attempt: 0,
                 max_new_tokens: self.max_new_tokens,
+                lengths: None,
                 turn_timeout: self.timeout,
                 time_cap: self.time_cap,
                 self_check: self.self_check,

@@ -47,6 +47,7 @@ pub fn settings(context: u32, boundaries: Boundaries) -> EngineSettings {
         boundaries,
         held_back: HELD_BACK,
         mtp: Mtp::Off,
+        synthetic: None,
         device_snapshots: false,
     }
 }

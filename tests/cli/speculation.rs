@@ -305,3 +305,93 @@ fn drafts_that_cannot_be_are_refused_before_anything_is_loaded() {
         .ends(2)
         .says(&["--mtp 4 needs --ubatch-size 6 or more, found 5"]);
 }
+
+/// A synthetic run: exit code 1, never valid.
+fn synthetic(options: &[&str]) -> Results {
+    let dir = scratch();
+    let out = dir.path().join("out");
+    let mut command = run_sample(tiny_mtp(), &out);
+    command.args(options).args(["--conversations", "1"]);
+    command.ends(1).says(&["NOT VALID: synthetic"]);
+    Results::read(&out)
+}
+
+#[test]
+fn drafts_kept_by_chance_are_kept_as_often_as_asked_and_the_run_is_not_valid() {
+    for (rates, least, most) in [
+        ("1,1,1", 4.0, 4.0),
+        ("0,0,0", 1.0, 1.0),
+        ("0.8,0.6,0.4", 2.2, 3.4),
+    ] {
+        let options = [
+            "--mtp",
+            "3",
+            "--synthetic-acceptance",
+            rates,
+            "--recorded-lengths",
+        ];
+        let results = synthetic(&options);
+        let summary = &results.summary;
+        assert!(!summary.valid && !summary.compliant);
+        let per_step = summary.speculation.tokens_per_step.expect("drafts");
+        // An end is never kept by chance, and a turn's last step may have less room.
+        assert!(
+            per_step > least * 0.8 && per_step <= most,
+            "{rates}: {per_step}"
+        );
+        for row in &results.turns.records {
+            let (steps, accepted) = (row.step_tokens.len(), row.accepted_tokens);
+            assert_eq!(row.output_ids.len(), steps + accepted);
+            stamps_are_per_step(row);
+        }
+        assert!(results.plan.settings().contains_key("synthetic"));
+    }
+}
+
+#[test]
+fn a_turn_of_recorded_length_has_it_with_and_without_drafts() {
+    let plain = synthetic(&["--recorded-lengths"]);
+    let drafting = synthetic(&["--recorded-lengths", "--mtp", "2"]);
+    for (a, b) in plain.turns.records.iter().zip(&drafting.turns.records) {
+        assert_eq!(
+            a.output_ids, b.output_ids,
+            "{}:{}",
+            a.conversation_id, a.turn
+        );
+        assert_eq!(a.stop_reason, Some(StopReason::MaxNewTokens));
+        assert!(
+            a.output_ids.len() > 5,
+            "a recorded reply has more than that"
+        );
+    }
+    let lengths: Vec<usize> = plain
+        .turns
+        .records
+        .iter()
+        .map(|r| r.output_ids.len())
+        .collect();
+    assert!(lengths.windows(2).any(|w| w[0] != w[1]), "{lengths:?}");
+}
+
+#[test]
+fn synthetic_options_that_cannot_be_are_refused() {
+    let dir = scratch();
+    for (options, said) in [
+        (&["--synthetic-acceptance", "0.5"][..], "expected --mtp 1"),
+        (
+            &["--synthetic-acceptance", "0.5,0.4", "--mtp", "auto"],
+            "expected --mtp 2",
+        ),
+        (
+            &["--synthetic-acceptance", "0.5,0.6", "--mtp", "2"],
+            "rates from 0 to 1",
+        ),
+        (
+            &["--recorded-lengths", "--self-check", "1"],
+            "cannot be used with",
+        ),
+    ] {
+        let mut command = run_sample(tiny_mtp(), &dir.path().join("out"));
+        command.args(options).ends(2).says(&[said]);
+    }
+}

@@ -8,7 +8,7 @@ use crate::engine::cuts::Boundaries;
 use crate::plan::{EnginePlan, PlanError};
 
 /// A benchmark's plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchPlan {
     /// Tokens in the context before a test starts, ascending.
     pub depths: Vec<usize>,

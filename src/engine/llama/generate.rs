@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use super::super::acceptance::Chance;
 use super::super::speculation::Depth;
 use super::super::{EngineError, Sink, Token, TurnOutcome, TurnRequest};
 use super::candidates::Candidates;
@@ -37,6 +38,21 @@ impl Reply<'_, '_> {
         self.request.prompt.len() + self.out.output.len()
     }
 
+    /// Whether the model ends the reply with `token`.
+    fn ends(&self, token: Token) -> bool {
+        !self.request.ignore_end && self.model.is_end_of_generation(token)
+    }
+
+    /// Lets the sampler take in a token after which the reply goes on.
+    fn accept(&self, sampler: &mut Sampler, token: Token) -> Result<(), EngineError> {
+        if self.model.is_end_of_generation(token) {
+            // No grammar goes on after an end; only a reply that is to ignore it does.
+            sampler.release();
+            return Ok(());
+        }
+        sampler.accept(token, self.clock)
+    }
+
     /// Takes in the tokens of a step just chosen, up to one that ends the turn; why it ends, if it does.
     fn emit(&mut self, tokens: &[Token]) -> Option<StopReason> {
         let now = self.clock.now();
@@ -50,7 +66,7 @@ impl Reply<'_, '_> {
         self.first.get_or_insert(now);
         self.out.output.push(token);
         let go_on = (self.sink)(token, now);
-        if !self.request.ignore_end && self.model.is_end_of_generation(token) {
+        if self.ends(token) {
             Some(StopReason::EndOfGeneration)
         } else if self.out.output.len() == self.room {
             Some(if self.room == self.request.max_new_tokens {
@@ -73,7 +89,7 @@ impl Reply<'_, '_> {
         unread: &[Token],
     ) -> Result<Option<StopReason>, EngineError> {
         let last = *self.out.output.last().expect("a step follows a token");
-        tools.sampler.accept(last, self.clock)?;
+        self.accept(tools.sampler, last)?;
         let at = self.position() - 1;
         let most = tools
             .depth
@@ -111,14 +127,23 @@ impl Reply<'_, '_> {
             let token = tools
                 .sampler
                 .pick(tools.candidates, logits, at + kept, self.clock)?;
+            if let (Some(chance), Some(&draft)) = (&mut tools.chance, drafts.get(kept)) {
+                // As llama-server's: a draft kept by chance moves no grammar, and an end is never kept so.
+                let keeps = chance.keeps(kept) && !self.model.is_end_of_generation(draft);
+                tools.chosen.push(if keeps { draft } else { token });
+                if keeps {
+                    continue;
+                }
+                return Ok(kept);
+            }
             tools.chosen.push(token);
             if drafts.get(kept) != Some(&token) {
                 return Ok(kept);
             }
-            if self.model.is_end_of_generation(token) {
+            if self.ends(token) {
                 return Ok(kept + 1);
             }
-            tools.sampler.accept(token, self.clock)?;
+            self.accept(tools.sampler, token)?;
         }
         unreachable!("nothing is drafted after the last draft")
     }
@@ -130,6 +155,7 @@ struct Tools<'t, 'm> {
     sampler: &'t mut Sampler,
     candidates: &'t mut Candidates,
     depth: &'t mut Depth,
+    chance: Option<&'t mut Chance>,
     /// What a step's pass reads after the prompt: the last emitted token and the drafted ones.
     read: Vec<Token>,
     /// What it emits.
@@ -170,11 +196,15 @@ impl LlamaEngine<'_> {
             let rolled = self.roll_back(request, to, reply.out)?;
             unread = if rolled { &request.prompt[to..] } else { &[] };
         }
+        if let Some(chance) = &mut self.chance {
+            chance.begin();
+        }
         let mut tools = Tools {
             session: &mut self.session,
             sampler,
             candidates: &mut self.candidates,
             depth: &mut self.depth,
+            chance: self.chance.as_mut(),
             read: Vec::new(),
             chosen: Vec::new(),
         };

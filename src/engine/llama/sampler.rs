@@ -76,6 +76,11 @@ impl Sampler {
         Ok(())
     }
 
+    /// Lets go of the grammar for the rest of the turn.
+    pub fn release(&mut self) {
+        self.grammar = None;
+    }
+
     fn grammar_binds(&self) -> bool {
         self.grammar.is_some() && !self.thinking.as_ref().is_some_and(|t| t.inside)
     }

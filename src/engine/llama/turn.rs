@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use llama_cpp_2::context::session::SeqState;
 
+use super::super::acceptance::{AcceptanceRates, Chance};
 use super::super::cuts::{self, Boundaries, Call, CutPlan, Layout};
 use super::super::speculation::{Depth, Mtp};
 use super::super::{Engine, EngineError, Sink, TurnOutcome, TurnRequest};
@@ -31,7 +32,7 @@ use crate::record::StopReason;
 const SAMPLERS: usize = 8;
 
 /// How an engine runs.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct EngineSettings {
     /// The context.
     pub context: ContextSettings,
@@ -41,6 +42,8 @@ pub struct EngineSettings {
     pub held_back: usize,
     /// Whether the model's prediction block drafts; where it does, the model was loaded with it.
     pub mtp: Mtp,
+    /// Rates at which drafts are kept by chance, whatever the model thinks of them: what is generated means nothing.
+    pub synthetic: Option<AcceptanceRates>,
     /// Keep the state at the reusable prefix on the devices that compute it, not in host memory.
     pub device_snapshots: bool,
 }
@@ -59,6 +62,7 @@ pub struct LlamaEngine<'m> {
     rolled_back: Option<usize>,
     samplers: Vec<Sampler>,
     pub(super) depth: Depth,
+    pub(super) chance: Option<Chance>,
     pub(super) candidates: Candidates,
 }
 
@@ -87,6 +91,7 @@ impl<'m> LlamaEngine<'m> {
             rolled_back: None,
             samplers: Vec::new(),
             depth: Depth::new(mtp),
+            chance: settings.synthetic.as_ref().map(Chance::new),
             candidates: Candidates::new(),
         })
     }
