@@ -89,6 +89,7 @@ impl Fixture {
             },
             boundaries: Boundaries::Lean,
             mtp: Mtp::Off,
+            synthetic: None,
             held_back: self.held_back,
             device_snapshots: false,
         };
