@@ -3,10 +3,9 @@
 use bfcl::dataset::{Dataset as Samples, Message, Sample};
 use bfcl::sampling::Selection;
 use bfcl::score::verdict;
-use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::conversation::{ClientTurn, Conversation, Dataset, Recorded, TurnInput};
+use crate::conversation::{Call, ClientTurn, Conversation, Dataset, Recorded, TurnInput};
 use crate::record::{SCHEMA, SampleRecord, TurnRecord};
 
 /// What cannot be asked.
@@ -77,18 +76,6 @@ fn conversation(sample: &Sample) -> Result<Conversation, SampleError> {
     })
 }
 
-#[derive(Serialize)]
-struct Call<'a> {
-    r#type: &'static str,
-    function: Function<'a>,
-}
-
-#[derive(Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    arguments: &'a str,
-}
-
 /// The text of a reply that the reference judges: its calls as JSON, if there are any, else reasoning and content with
 /// nothing between. `None` where the turn did not complete, or nobody could parse its reply: such a sample has no
 /// output.
@@ -102,16 +89,9 @@ pub fn output_text(turn: &TurnRecord) -> Option<String> {
         let reasoning = turn.reasoning_content.as_deref().unwrap_or_default();
         return Some(format!("{reasoning}{content}"));
     }
-    let calls: Vec<Call<'_>> = turn
-        .tool_calls
-        .iter()
-        .map(|call| Call {
-            r#type: "function",
-            function: Function {
-                name: &call.name,
-                arguments: &call.arguments,
-            },
-        })
+    let calls = turn.tool_calls.iter();
+    let calls: Vec<Call<'_>> = calls
+        .map(|call| Call::new(None, &call.name, &call.arguments))
         .collect();
     Some(serde_json::to_string(&calls).expect("names and texts are JSON"))
 }

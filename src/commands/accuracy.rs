@@ -145,5 +145,8 @@ pub fn run(
 }
 
 #[cfg(test)]
+#[path = "accuracy_answers.rs"]
+mod answers;
+#[cfg(test)]
 #[path = "accuracy_tests.rs"]
 mod tests;

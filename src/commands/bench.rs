@@ -23,14 +23,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{model, print};
 use crate::cli::BenchArgs;
 use crate::clock::{Clock, MonotonicClock};
-use crate::engine::llama::{
-    EngineSettings, LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings,
-    devices,
-};
+use crate::engine::llama::{LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, ModelSettings, devices};
 use crate::engine::speculation::Mtp;
 use crate::exit::{Classify, Exit, Failure};
-use crate::machine::memory::{Host, Repack};
-use crate::machine::{Machine, Software, describe, host_memory_available};
+use crate::machine::{Machine, Software, describe};
 use crate::output::render_page;
 use data::{BenchReport, ModelFacts};
 use measure::{Bench, Measured};
@@ -76,27 +72,10 @@ fn measure(
     clock: Arc<dyn Clock>,
 ) -> Result<Vec<Measured>, Failure> {
     let held_back = held_back(&args.model)?;
-    let needs = model::Needs {
-        gguf,
-        plan: &plan.engine,
-        snapshots: SNAPSHOTS,
-        rollback_tokens: plan.engine.rollback_tokens(held_back),
-        devices: &machine.devices,
-        host: Host {
-            available_bytes: host_memory_available(),
-            repack: Repack::of_this_program(),
-        },
-    };
+    let needs = model::Needs::new(gguf, &plan.engine, SNAPSHOTS, held_back, &machine.devices);
     needs.check(args.engine.ignore_memory)?;
-    let loaded = load(args, plan)?;
-    let settings = EngineSettings {
-        context: plan.engine.context,
-        boundaries: plan.engine.boundaries,
-        held_back,
-        mtp: Mtp::Off,
-        synthetic: None,
-        device_snapshots: plan.engine.offloads(&machine.devices),
-    };
+    let loaded = model::load_planned(&args.model, &plan.engine, args.engine.verbose)?;
+    let settings = plan.engine.settings(held_back, &machine.devices);
     let mut engine =
         LlamaEngine::new(&loaded, &settings, Arc::clone(&clock)).map_err(|e| needs.refused(e))?;
     let bar = bar(plan.measurements());
@@ -122,21 +101,6 @@ fn held_back(path: &Path) -> Result<usize, Failure> {
         Some(_) => Ok(model::template(&vocabulary, path, false, false)?.1),
         None => Ok(0),
     }
-}
-
-fn load(args: &BenchArgs, plan: &BenchPlan) -> Result<LoadedModel, Failure> {
-    let settings = ModelSettings {
-        vocab_only: false,
-        gpu_layers: plan.engine.n_gpu_layers,
-        devices: plan.engine.devices.clone(),
-        mtp: false,
-        log: if args.engine.verbose {
-            LogMode::Stderr
-        } else {
-            LogMode::Quiet
-        },
-    };
-    model::load(&args.model, &settings)
 }
 
 fn bar(length: u64) -> ProgressBar {

@@ -11,11 +11,12 @@ use sha2::{Digest, Sha256};
 
 use crate::chat::dialogue::hex;
 use crate::chat::{ChatError, ChatTemplate, prefix};
-use crate::engine::llama::{FlashAttention, LoadError, LoadedModel, ModelSettings};
+use crate::engine::llama::{FlashAttention, LoadError, LoadedModel, LogMode, ModelSettings};
+use crate::engine::speculation;
 use crate::exit::{Classify, Exit, Failure};
-use crate::machine::Device;
 use crate::machine::identity::identify;
 use crate::machine::memory::{self, MemoryPlan};
+use crate::machine::{Device, host_memory_available};
 use crate::plan::{EnginePlan, ModelPlan};
 
 /// Validates the file's header, all parts included. Metadata and tensors that disagree about a prediction head are
@@ -52,6 +53,21 @@ pub fn load(path: &Path, settings: &ModelSettings) -> Result<LoadedModel, Failur
     let model = LoadedModel::load(path, settings, progress).setup()?;
     bar.finish_and_clear();
     Ok(model)
+}
+
+/// Loads it as a plan has it; `verbose`: with llama.cpp's log on stderr.
+pub fn load_planned(path: &Path, plan: &EnginePlan, verbose: bool) -> Result<LoadedModel, Failure> {
+    let settings = ModelSettings {
+        vocab_only: false,
+        gpu_layers: plan.n_gpu_layers,
+        devices: plan.devices.clone(),
+        mtp: plan.mtp != speculation::Mtp::Off,
+        log: match verbose {
+            true => LogMode::Stderr,
+            false => LogMode::Quiet,
+        },
+    };
+    load(path, &settings)
 }
 
 /// A progress bar on a terminal, nothing elsewhere.
@@ -130,17 +146,40 @@ pub fn describe(gguf: &Gguf) -> Result<ModelPlan, Failure> {
 /// What a memory plan depends on, for one run.
 pub struct Needs<'a> {
     /// The model.
-    pub gguf: &'a Gguf,
+    gguf: &'a Gguf,
     /// How it is run.
-    pub plan: &'a EnginePlan,
+    plan: &'a EnginePlan,
     /// How many snapshots of its recurrent state are kept.
-    pub snapshots: u32,
+    snapshots: u32,
     /// Tokens of the last call that can be rolled back, a recurrent state each.
-    pub rollback_tokens: u32,
+    rollback_tokens: u32,
     /// All devices.
-    pub devices: &'a [Device],
+    devices: &'a [Device],
     /// The host, before anything is loaded.
-    pub host: memory::Host,
+    host: memory::Host,
+}
+
+impl<'a> Needs<'a> {
+    /// Of a run that keeps `snapshots`, with a template that holds back `held_back` tokens, on this host as it is now.
+    pub fn new(
+        gguf: &'a Gguf,
+        plan: &'a EnginePlan,
+        snapshots: u32,
+        held_back: usize,
+        devices: &'a [Device],
+    ) -> Self {
+        Self {
+            gguf,
+            plan,
+            snapshots,
+            rollback_tokens: plan.rollback_tokens(held_back),
+            devices,
+            host: memory::Host {
+                available_bytes: host_memory_available(),
+                repack: memory::Repack::of_this_program(),
+            },
+        }
+    }
 }
 
 impl Needs<'_> {

@@ -22,14 +22,11 @@ use crate::endpoints::Recount;
 use crate::engine::Engine;
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{
-    EngineSettings, LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, LogMode, ModelSettings,
-    devices,
+    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, ModelSettings, devices,
 };
-use crate::engine::speculation::Mtp;
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::identity::FileIdentity;
-use crate::machine::memory::{Host, Repack};
-use crate::machine::{Machine, Occasion, Phase, Software, describe, host_memory_available};
+use crate::machine::{Machine, Occasion, Phase, Software, describe};
 use crate::metrics::ConversationFacts;
 use crate::output::{render, verdict_line};
 use crate::plan::{ModelPlan, Plan, PlanError, nanos};
@@ -67,32 +64,21 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     }
     let recount = tokenizer::load(args.tokenizer.as_deref(), plan.replay.tokenizer.as_ref())?;
     let (template, held_back) = template(args, &plan)?;
-    let needs = model::Needs {
-        gguf: &gguf,
-        plan: &plan.engine,
-        snapshots: plan.replay.snapshots(),
-        rollback_tokens: plan.engine.rollback_tokens(held_back),
-        devices: &machine.devices,
-        host: Host {
-            available_bytes: host_memory_available(),
-            repack: Repack::of_this_program(),
-        },
-    };
+    let needs = model::Needs::new(
+        &gguf,
+        &plan.engine,
+        plan.replay.snapshots(),
+        held_back,
+        &machine.devices,
+    );
     needs.check(args.engine.ignore_memory)?;
-    let loaded = load(args, &plan)?;
+    let loaded = model::load_planned(&args.model, &plan.engine, args.engine.verbose)?;
     let phases = Phases {
         replayed: data.replayed(&plan)?,
         asked: data.asked(&plan),
     };
     let mut chat = LlamaChat::new(phases.dialogue(&template, &loaded, held_back, &plan)?);
-    let settings = EngineSettings {
-        context: plan.engine.context,
-        boundaries: plan.engine.boundaries,
-        held_back,
-        mtp: plan.engine.mtp,
-        synthetic: plan.engine.synthetic_acceptance.clone(),
-        device_snapshots: plan.engine.offloads(&machine.devices),
-    };
+    let settings = plan.engine.settings(held_back, &machine.devices);
     let mut engine =
         LlamaEngine::new(&loaded, &settings, Arc::clone(&clock)).map_err(|e| needs.refused(e))?;
     let lengths = phases.lengths(&template, &loaded, &plan)?;
@@ -270,21 +256,6 @@ fn template(args: &RunArgs, plan: &Plan) -> Result<(ChatTemplate, usize), Failur
     let tools_required = args.profile == Profile::MlperfV61Edge;
     let reasoning = plan.engine.reasoning == Reasoning::On;
     model::template(&vocabulary, &args.model, tools_required, reasoning)
-}
-
-fn load(args: &RunArgs, plan: &Plan) -> Result<LoadedModel, Failure> {
-    let settings = ModelSettings {
-        vocab_only: false,
-        gpu_layers: plan.engine.n_gpu_layers,
-        devices: plan.engine.devices.clone(),
-        mtp: plan.engine.mtp != Mtp::Off,
-        log: if args.engine.verbose {
-            LogMode::Stderr
-        } else {
-            LogMode::Quiet
-        },
-    };
-    model::load(&args.model, &settings)
 }
 
 /// The dialogue that renders prompts: step by step, where every selected conversation's last prompt built so equals

@@ -30,9 +30,11 @@ enum Message<'a> {
     },
 }
 
+/// A function call as chat APIs write it.
 #[derive(Serialize)]
-struct Call<'a> {
-    id: &'a str,
+pub struct Call<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
     r#type: &'static str,
     function: Function<'a>,
 }
@@ -43,15 +45,23 @@ struct Function<'a> {
     arguments: &'a str,
 }
 
+impl<'a> Call<'a> {
+    /// A call of `name`; `arguments` is JSON text.
+    pub fn new(id: Option<&'a str>, name: &'a str, arguments: &'a str) -> Self {
+        Self {
+            id,
+            r#type: "function",
+            function: Function { name, arguments },
+        }
+    }
+}
+
 fn calls<S: Serializer>(calls: &&[ToolCall], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(calls.iter().map(|call| Call {
-        id: &call.id,
-        r#type: "function",
-        function: Function {
-            name: &call.name,
-            arguments: &call.arguments,
-        },
-    }))
+    serializer.collect_seq(
+        calls
+            .iter()
+            .map(|call| Call::new(Some(&call.id), &call.name, &call.arguments)),
+    )
 }
 
 impl Message<'_> {

@@ -38,7 +38,7 @@ mod testing;
 pub use dataset::{ClientTurn, Conversation, Dataset, Recorded, ToolCall, ToolResult, TurnInput};
 pub use fault::{Fault, Faults, LateSystem, MAX_LISTED, Place};
 pub use load::{LoadError, Lookalike, MAX_BYTES, load, parse};
-pub use messages::json_array;
+pub use messages::{Call, json_array};
 pub use rule::Rule;
 
 /// Name under which the embedded sample appears in messages and results.

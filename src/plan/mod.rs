@@ -17,7 +17,9 @@ use crate::clock::Nanos;
 use crate::conversation::{Dataset, SAMPLE_NAME};
 use crate::engine::acceptance::AcceptanceRates;
 use crate::engine::cuts::{Boundaries, rollback_tokens};
-use crate::engine::llama::{ContextSettings, FlashAttention, LLAMA_BUILD, LLAMA_CRATES};
+use crate::engine::llama::{
+    ContextSettings, EngineSettings, FlashAttention, LLAMA_BUILD, LLAMA_CRATES,
+};
 use crate::engine::speculation::Mtp;
 use crate::machine::identity::FileIdentity;
 use crate::machine::{Device, offload_targets};
@@ -340,9 +342,22 @@ impl EnginePlan {
         u32::try_from(tokens).unwrap_or(u32::MAX)
     }
 
+    /// The engine of this plan, with a template that holds back `held_back` tokens, on a machine with `devices`.
+    #[must_use]
+    pub fn settings(&self, held_back: usize, devices: &[Device]) -> EngineSettings {
+        EngineSettings {
+            context: self.context,
+            boundaries: self.boundaries,
+            held_back,
+            mtp: self.mtp,
+            synthetic: self.synthetic_acceptance.clone(),
+            device_snapshots: self.offloads(devices),
+        }
+    }
+
     /// Whether layers are computed on one of `devices`.
     #[must_use]
-    pub fn offloads(&self, devices: &[Device]) -> bool {
+    fn offloads(&self, devices: &[Device]) -> bool {
         self.n_gpu_layers > 0 && !offload_targets(devices, &self.devices).is_empty()
     }
 }

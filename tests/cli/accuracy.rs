@@ -72,6 +72,12 @@ fn content(rows: &[SampleRecord]) -> Vec<Value> {
         .collect()
 }
 
+/// The names of a verdict's checks, in order.
+fn check_names(verdict: &Value) -> Vec<&str> {
+    let checks = verdict["checks"].as_array().expect("checks");
+    checks.iter().filter_map(|c| c["name"].as_str()).collect()
+}
+
 fn read(path: PathBuf) -> Value {
     json(&path)
 }
@@ -115,12 +121,7 @@ fn the_phase_leaves_records_scores_and_the_references_shapes() {
     );
     assert_eq!(entry["response_counts"]["issued"], SAMPLES);
     let verdict = read(out.join("verdict.json"));
-    let names: Vec<&str> = verdict["checks"]
-        .as_array()
-        .expect("checks")
-        .iter()
-        .filter_map(|c| c["name"].as_str())
-        .collect();
+    let names = check_names(&verdict);
     assert_eq!(
         names,
         [
@@ -264,12 +265,7 @@ fn performance_and_accuracy_share_one_plan_and_one_verdict() {
     };
     both().arg("--out").arg(&out).ends(1);
     let verdict = read(out.join("verdict.json"));
-    let names: Vec<&str> = verdict["checks"]
-        .as_array()
-        .expect("checks")
-        .iter()
-        .filter_map(|c| c["name"].as_str())
-        .collect();
+    let names = check_names(&verdict);
     assert!(
         names.contains(&"turns_issued") && names.contains(&"accuracy_overall"),
         "{names:?}"

@@ -1,6 +1,7 @@
 //! The engine itself on llama.cpp: prefix reuse on the hybrid memory, and the context's end.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use edge_agentic::chat::{Token, Vocab};
@@ -21,16 +22,42 @@ pub const HELD_BACK: usize = 3;
 
 fn model() -> &'static LoadedModel {
     static MODEL: OnceLock<LoadedModel> = OnceLock::new();
-    MODEL.get_or_init(|| {
-        let settings = ModelSettings {
-            vocab_only: false,
-            gpu_layers: 0,
-            devices: Vec::new(),
-            mtp: false,
-            log: LogMode::Quiet,
-        };
-        LoadedModel::load(tiny(), &settings, |_| {}).expect("the tiny model loads")
-    })
+    MODEL.get_or_init(|| loaded(tiny(), false))
+}
+
+/// A model on the processor, with its prediction block or without.
+pub fn loaded(path: &Path, mtp: bool) -> LoadedModel {
+    let settings = ModelSettings {
+        vocab_only: false,
+        gpu_layers: 0,
+        devices: Vec::new(),
+        mtp,
+        log: LogMode::Quiet,
+    };
+    LoadedModel::load(path, &settings, |_| {}).expect("the tiny model loads")
+}
+
+/// Turns that add these numbers of tokens, each repeated both ways and then gone on from: a repeat with the turn's
+/// calls gives its tokens, and leaves its state. `check` sees every repeat.
+pub fn repeats_leave_the_state(
+    engine: &mut LlamaEngine<'_>,
+    added: &[usize],
+    check: fn(&TurnOutcome),
+) {
+    let mut ids = prompt(5, 150);
+    for (seed, &n) in added.iter().enumerate() {
+        let out = turn(engine, &ids).expect("a turn");
+        for same_cuts in [false, true] {
+            let again = engine.repeat(&request(&ids, None), same_cuts);
+            let again = again.expect("a repeat");
+            check(&again);
+            assert!(!same_cuts || again.output == out.output, "turn {seed}");
+        }
+        ids = next(&ids, seed + 1, n);
+        let out = turn(engine, &ids).expect("a turn");
+        assert!(out.reused > 0, "turn {seed}: {:?}", out.reuse_note);
+        ids = next(&ids, seed + 2, 7);
+    }
 }
 
 pub fn settings(context: u32, boundaries: Boundaries) -> EngineSettings {

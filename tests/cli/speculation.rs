@@ -6,12 +6,14 @@ use std::sync::{Arc, OnceLock};
 use edge_agentic::chat::Token;
 use edge_agentic::clock::MonotonicClock;
 use edge_agentic::engine::cuts::Boundaries;
-use edge_agentic::engine::llama::{LlamaEngine, LoadedModel, LogMode, ModelSettings};
+use edge_agentic::engine::llama::{LlamaEngine, LoadedModel};
 use edge_agentic::engine::speculation::Mtp;
 use edge_agentic::engine::{Engine, TurnOutcome};
 use edge_agentic::record::{StopReason, TurnRecord};
 
-use super::engine::{HELD_BACK, next, prompt, request, settings, turn};
+use super::engine::{
+    HELD_BACK, loaded, next, prompt, repeats_leave_the_state, request, settings, turn,
+};
 use crate::harness::model::{tiny, tiny_mtp};
 use crate::harness::results::Results;
 use crate::harness::{Ends, edge, run_sample, scratch};
@@ -21,16 +23,7 @@ const ADDED: [usize; 6] = [61, 4, 64, 5, 130, 66];
 
 fn model() -> &'static LoadedModel {
     static MODEL: OnceLock<LoadedModel> = OnceLock::new();
-    MODEL.get_or_init(|| {
-        let settings = ModelSettings {
-            vocab_only: false,
-            gpu_layers: 0,
-            devices: Vec::new(),
-            mtp: true,
-            log: LogMode::Quiet,
-        };
-        LoadedModel::load(tiny_mtp(), &settings, |_| {}).expect("the tiny model loads")
-    })
+    MODEL.get_or_init(|| loaded(tiny_mtp(), true))
 }
 
 fn engine(context: u32, mtp: Mtp) -> LlamaEngine<'static> {
@@ -134,21 +127,7 @@ fn t3_09_the_depth_shrinks_at_the_contexts_end() {
 
 #[test]
 fn a_repeat_with_drafts_gives_the_turns_tokens_and_leaves_its_state() {
-    let mut engine = engine(1024, Mtp::Depth(3));
-    let mut ids = prompt(5, 150);
-    for (seed, n) in ADDED.into_iter().enumerate() {
-        let out = turn(&mut engine, &ids).expect("a turn");
-        for same_cuts in [false, true] {
-            let again = engine.repeat(&request(&ids, None), same_cuts);
-            let again = again.expect("a repeat");
-            check(&again);
-            assert!(!same_cuts || again.output == out.output, "turn {seed}");
-        }
-        ids = next(&ids, seed + 1, n);
-        let out = turn(&mut engine, &ids).expect("a turn");
-        assert!(out.reused > 0, "turn {seed}: {:?}", out.reuse_note);
-        ids = next(&ids, seed + 2, 7);
-    }
+    repeats_leave_the_state(&mut engine(1024, Mtp::Depth(3)), &ADDED, check);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use edge_agentic::engine::cuts::Boundaries;
 use edge_agentic::engine::{Engine, TurnOutcome};
 use edge_agentic::record::StopReason;
 
-use super::engine::{HELD_BACK, built, engine, next, prompt, request, settings, turn};
+use super::engine::{
+    HELD_BACK, built, engine, next, prompt, repeats_leave_the_state, request, settings, turn,
+};
 
 /// Micro-batch of these tests' contexts, tokens.
 const MICRO_BATCH: usize = 64;
@@ -39,20 +41,7 @@ fn a_lean_turn_makes_the_fewest_decode_calls_and_answers_as_a_cut_one() {
 
 #[test]
 fn a_repeat_rolls_back_where_the_turns_before_it_did() {
-    let mut engine = engine(1024, Boundaries::Lean);
-    let mut ids = prompt(5, 150);
-    for (seed, n) in ADDED.into_iter().enumerate() {
-        let out = turn(&mut engine, &ids).expect("a turn");
-        for same_cuts in [false, true] {
-            let again = engine.repeat(&request(&ids, None), same_cuts);
-            let again = again.expect("a repeat");
-            assert!(!same_cuts || again.output == out.output, "turn {seed}");
-        }
-        ids = next(&ids, seed + 1, n);
-        let out = turn(&mut engine, &ids).expect("a turn");
-        assert!(out.reused > 0, "turn {seed}: {:?}", out.reuse_note);
-        ids = next(&ids, seed + 2, 7);
-    }
+    repeats_leave_the_state(&mut engine(1024, Boundaries::Lean), &ADDED, |_| {});
 }
 
 #[test]
