@@ -17,6 +17,7 @@ mod docs;
 mod doctor;
 mod engine;
 mod exit_codes;
+mod grammar;
 mod inspect;
 mod killed;
 mod overflow;

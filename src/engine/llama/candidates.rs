@@ -2,13 +2,14 @@
 //!
 //! A grammar is asked about the most likely token alone; only where it refuses that one about the next few in one
 //! call, since a call costs far more than a token in it; and only where it refuses all of those about the whole
-//! vocabulary. The token found is always the one that masking the whole vocabulary gives.
+//! vocabulary, which it then need not be asked again at the same place. The token found is always the one that masking
+//! the whole vocabulary gives.
 
-use llama_cpp_2::sampling::LlamaSampler;
 use llama_cpp_2::token::LlamaToken;
 use llama_cpp_2::token::data::LlamaTokenData;
 use llama_cpp_2::token::data_array::LlamaTokenDataArray;
 
+use super::grammar::Grammar;
 use super::ranking::Ranking;
 use crate::chat::Token;
 use crate::clock::{Clock, Nanos};
@@ -21,7 +22,6 @@ pub struct Candidates {
     ranking: Ranking,
     few: LlamaTokenDataArray,
     all: LlamaTokenDataArray,
-    greedy: LlamaSampler,
 }
 
 impl Default for Candidates {
@@ -37,7 +37,6 @@ impl Candidates {
             ranking: Ranking::default(),
             few: LlamaTokenDataArray::new(Vec::with_capacity(FEW), false),
             all: LlamaTokenDataArray::new(Vec::new(), false),
-            greedy: LlamaSampler::greedy(),
         }
     }
 
@@ -50,13 +49,17 @@ impl Candidates {
     pub fn best_allowed(
         &mut self,
         logits: &[f32],
-        grammar: &mut LlamaSampler,
+        grammar: &mut Grammar,
         clock: &dyn Clock,
         inside: &mut Nanos,
     ) -> Option<Token> {
-        let mut timed = |grammar: &mut LlamaSampler, of: &mut LlamaTokenDataArray| {
+        let known = grammar.known().map(|allowed| allowed.iter().copied());
+        if let Some(best) = known.and_then(|allowed| best_of(logits, allowed)) {
+            return Some(best);
+        }
+        let mut mask = |grammar: &mut Grammar, of: &mut LlamaTokenDataArray| {
             let begin = clock.now();
-            grammar.apply(of);
+            grammar.mask(of);
             *inside += clock.now() - begin;
         };
         let mut candidate = self.ranking.first(logits);
@@ -70,40 +73,48 @@ impl Candidates {
             if self.few.data.is_empty() {
                 return None;
             }
-            timed(grammar, &mut self.few);
+            mask(grammar, &mut self.few);
             if let Some(best) = self.few.data.iter().find(|d| allowed(d)) {
                 return Some(best.id().0);
             }
         }
         candidate?; // None are left.
         if self.all.data.len() == logits.len() {
-            for (data, &logit) in self.all.data.iter_mut().zip(logits) {
-                data.set_logit(comparable(logit));
-            }
+            self.all.data.iter_mut().for_each(|d| d.set_logit(0.0));
         } else {
-            let data = |(i, &logit)| LlamaTokenData::new(LlamaToken(i), comparable(logit), 0.0);
-            self.all.data.clear();
-            self.all.data.extend((0..).zip(logits).map(data));
+            let ids = (0..logits.len()).map(id);
+            self.all.data = ids
+                .map(|i| LlamaTokenData::new(LlamaToken(i), 0.0, 0.0))
+                .collect();
         }
-        timed(grammar, &mut self.all);
-        timed(&mut self.greedy, &mut self.all);
-        let best = self.all.data.get(self.all.selected?)?;
-        allowed(best).then(|| best.id().0)
+        mask(grammar, &mut self.all);
+        let let_through = || {
+            self.all
+                .data
+                .iter()
+                .filter(|d| allowed(d))
+                .map(|d| d.id().0)
+        };
+        grammar.learn(let_through());
+        best_of(logits, let_through())
     }
+}
+
+/// The most likely of some tokens in ascending order, the lowest among equals; `None` where no logit is a number.
+fn best_of(logits: &[f32], tokens: impl Iterator<Item = Token>) -> Option<Token> {
+    let mut best = (f32::NEG_INFINITY, None);
+    for token in tokens {
+        let logit = logits[usize::try_from(token).expect("a token of the vocabulary")];
+        if logit > best.0 {
+            best = (logit, Some(token));
+        }
+    }
+    best.1
 }
 
 /// Whether a grammar left the candidate its logit.
 fn allowed(data: &LlamaTokenData) -> bool {
     data.logit() > f32::NEG_INFINITY
-}
-
-/// NaN would win or lose every comparison, by its place.
-fn comparable(logit: f32) -> f32 {
-    if logit > f32::NEG_INFINITY {
-        logit
-    } else {
-        f32::NEG_INFINITY
-    }
 }
 
 /// A vocabulary index as a token id; vocabularies are far below 2³¹.

@@ -5,6 +5,7 @@ mod context;
 mod device;
 mod drafter;
 mod generate;
+mod grammar;
 mod log;
 mod model;
 pub mod quantize;

@@ -5,22 +5,19 @@
 
 use std::rc::Rc;
 
-use llama_cpp_2::sampling::LlamaSampler;
-use llama_cpp_2::token::LlamaToken;
-
 use super::super::EngineError;
 use super::candidates::Candidates;
+use super::grammar::Grammar;
 use super::model::LoadedModel;
-use crate::chat::format::Trigger;
 use crate::chat::{ReplyFormat, Token, Vocab};
 use crate::clock::{Clock, Nanos};
 
 /// Chooses tokens for one reply format; reusable for any number of turns.
 pub struct Sampler {
     format: Option<Rc<ReplyFormat>>,
-    /// The grammar as it is before the first token; cloned per turn, which spares parsing it again.
-    pristine: Option<LlamaSampler>,
-    grammar: Option<LlamaSampler>,
+    grammar: Option<Grammar>,
+    /// Whether the grammar has no say for the rest of the turn.
+    released: bool,
     lazy: bool,
     thinking: Option<Thinking>,
     generation_prompt: Vec<Token>,
@@ -33,8 +30,8 @@ impl Sampler {
     pub fn new(model: &LoadedModel, format: Option<&Rc<ReplyFormat>>) -> Result<Self, EngineError> {
         let mut sampler = Self {
             format: format.cloned(),
-            pristine: None,
             grammar: None,
+            released: false,
             lazy: false,
             thinking: None,
             generation_prompt: Vec::new(),
@@ -42,7 +39,7 @@ impl Sampler {
         };
         if let Some(format) = format {
             sampler.lazy = format.lazy;
-            sampler.pristine = grammar(model, format)?;
+            sampler.grammar = Grammar::new(model, format)?;
             sampler.generation_prompt = model.tokenize(&format.generation_prompt);
             sampler.thinking = format.lazy.then(|| Thinking::new(model, format)).flatten();
         }
@@ -61,7 +58,10 @@ impl Sampler {
     /// Prepares for a turn: what the generation prompt already holds counts as said.
     pub fn begin(&mut self) -> Result<(), EngineError> {
         self.inside = 0;
-        self.grammar.clone_from(&self.pristine);
+        self.released = false;
+        if let Some(grammar) = &mut self.grammar {
+            grammar.begin();
+        }
         if let Some(thinking) = &mut self.thinking {
             thinking.reset();
             for &token in &self.generation_prompt {
@@ -70,7 +70,7 @@ impl Sampler {
         }
         if let (Some(grammar), false) = (&mut self.grammar, self.lazy) {
             for &token in &self.generation_prompt {
-                accept(grammar, token)?;
+                grammar.accept(token)?;
             }
         }
         Ok(())
@@ -78,11 +78,13 @@ impl Sampler {
 
     /// Lets go of the grammar for the rest of the turn.
     pub fn release(&mut self) {
-        self.grammar = None;
+        self.released = true;
     }
 
     fn grammar_binds(&self) -> bool {
-        self.grammar.is_some() && !self.thinking.as_ref().is_some_and(|t| t.inside)
+        self.grammar.is_some()
+            && !self.released
+            && !self.thinking.as_ref().is_some_and(|t| t.inside)
     }
 
     /// The next token for `logits`; `position` is for the error only.
@@ -116,78 +118,20 @@ impl Sampler {
         if let Some(thinking) = &mut self.thinking
             && let Some(end) = thinking.advance(token)
             && !bound
+            && !self.released
             && let Some(grammar) = &mut self.grammar
         {
             // The sequence that ended the block may itself be a trigger.
             for &token in end {
-                accept(grammar, token)?;
+                grammar.accept(token)?;
             }
         }
         if let (true, Some(grammar)) = (bound, &mut self.grammar) {
-            accept(grammar, token)?;
+            grammar.accept(token)?;
         }
         self.inside += clock.now() - begin;
         Ok(())
     }
-}
-
-fn accept(grammar: &mut LlamaSampler, token: Token) -> Result<(), EngineError> {
-    grammar
-        .try_accept(LlamaToken(token))
-        .map_err(|e| EngineError::Grammar(format!("token {token} was refused on acceptance: {e}")))
-}
-
-/// The grammar sampler of a format, with its triggers as llama-server resolves them.
-fn grammar(model: &LoadedModel, format: &ReplyFormat) -> Result<Option<LlamaSampler>, EngineError> {
-    if format.grammar.is_empty() {
-        return Ok(None);
-    }
-    let failed =
-        |e: &dyn std::fmt::Display| EngineError::Grammar(format!("llama.cpp cannot build it: {e}"));
-    if !format.lazy {
-        return LlamaSampler::grammar(&model.model, &format.grammar, "root")
-            .map(Some)
-            .map_err(|e| failed(&e));
-    }
-    let (mut patterns, mut tokens) = (Vec::new(), Vec::new());
-    for trigger in &format.triggers {
-        match trigger {
-            Trigger::Token(t) => tokens.push(LlamaToken(*t)),
-            Trigger::Word(word) => match model.single(word) {
-                Some(t) if format.preserved.contains(word) => tokens.push(LlamaToken(t)),
-                Some(_) => {
-                    return Err(EngineError::Grammar(format!(
-                        "trigger {word:?} is not among the preserved tokens"
-                    )));
-                }
-                None => patterns.push(escaped(word)),
-            },
-            Trigger::Pattern(p) => patterns.push(p.clone()),
-            Trigger::PatternFull(p) => patterns.push(anchored(p)),
-        }
-    }
-    LlamaSampler::grammar_lazy_patterns(&model.model, &format.grammar, "root", &patterns, &tokens)
-        .map(Some)
-        .map_err(|e| failed(&e))
-}
-
-/// `word` as a regular expression that matches just it.
-fn escaped(word: &str) -> String {
-    let mut out = String::with_capacity(word.len() + 4);
-    for c in word.chars() {
-        if ".^$|()*+?[]{}\\".contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
-}
-
-/// `pattern` for the whole text.
-fn anchored(pattern: &str) -> String {
-    let start = if pattern.starts_with('^') { "" } else { "^" };
-    let end = if pattern.ends_with('$') { "" } else { "$" };
-    format!("{start}{pattern}{end}")
 }
 
 /// Whether generation is inside a reasoning block.
@@ -270,12 +214,5 @@ mod tests {
         assert_eq!(t.advance(7), None);
         assert_eq!(t.advance(8), Some(&[7, 8][..]));
         assert!(!t.inside);
-    }
-
-    #[test]
-    fn patterns_are_escaped_and_anchored() {
-        assert_eq!(escaped("<a.b>(x)"), "<a\\.b>\\(x\\)");
-        assert_eq!(anchored("a$"), "^a$");
-        assert_eq!(anchored("^a"), "^a$");
     }
 }
