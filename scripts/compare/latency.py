@@ -26,6 +26,8 @@ METRICS = (
     ("evaluated", "evaluated", False),
     ("output", "output", False),
     ("calls", "decode calls", False),
+    ("drafted", "drafted", False),
+    ("accepted", "accepted", False),
 )
 
 
@@ -70,6 +72,8 @@ def measurements(row):
         "ttft": None if at is None else row["token_ns"][at] / 1e6,
         "outside": outside / 1e6,
         "calls": row["decode_calls"],
+        "drafted": row["drafted_tokens"],
+        "accepted": row["accepted_tokens"],
     }
 
 

@@ -12,6 +12,8 @@ def run_command(binary, args, out):
     command += ["--ctx-size", str(args.ctx_size), "--max-new-tokens", str(args.max_new_tokens)]
     command += ["--threads", str(args.threads), "--flash-attn", "on"]
     command += [] if args.turns is None else ["--turns", str(args.turns)]
+    command += ["--mtp", str(args.mtp)] if args.mtp else []
+    command += ["--synthetic-acceptance", args.synthetic_acceptance] if args.synthetic_acceptance else []
     return command + args.run_arg
 
 

@@ -21,7 +21,7 @@ class Server:
         command += ["--ctx-size", str(args.ctx_size), "-np", "1", "--reasoning", "off", "--flash-attn", "on"]
         command += ["--seed", "42", "--threads", str(args.threads), "--threads-batch", str(args.threads)]
         # Lets the slot be emptied between conversations; nothing is ever saved there.
-        command += ["--slot-save-path", str(scratch), *(["--metrics"] if args.latency else []), *args.server_arg]
+        command += ["--slot-save-path", str(scratch), *(["--metrics"] if args.latency else []), *drafts(args), *args.server_arg]
         environment = {k: v for k, v in os.environ.items() if not k.startswith("LLAMA_")}
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
@@ -103,6 +103,8 @@ class Server:
             "prompt_tokens": last["usage"]["prompt_tokens"],
             "evaluated": timings["prompt_n"],
             "output": timings["predicted_n"],
+            "drafted": timings.get("draft_n", 0),
+            "accepted": timings.get("draft_n_accepted", 0),
             "latency": latency,
             "ttft": None if first is None else (first - begin) / 1e6,
             "outside": latency - timings["prompt_ms"] - timings["predicted_ms"],
@@ -162,3 +164,11 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def drafts(args):
+    """llama-server's arguments for what edge-agentic's --mtp and --synthetic-acceptance do."""
+    if not args.mtp:
+        return []
+    rates = ["--spec-synth-rates", args.synthetic_acceptance] if args.synthetic_acceptance else []
+    return ["--spec-type", "draft-mtp", "--spec-draft-n-max", str(args.mtp), "--spec-draft-p-min", "0", *rates]
