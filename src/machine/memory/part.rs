@@ -78,7 +78,7 @@ pub struct Share {
     /// Size, bytes. Of mapped weights the range of the file, as llama.cpp's log has it.
     pub bytes: u64,
     /// What is touched at every token, bytes: less than `bytes` where weights in the mapped range were repacked or
-    /// copied to a device.
+    /// copied to a device, and without the embedding, of which a token reads one row.
     pub in_use_bytes: u64,
     /// Whether the size is an estimate.
     pub estimate: bool,

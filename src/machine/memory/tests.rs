@@ -79,8 +79,8 @@ fn the_27b_on_a_processor_is_what_llama_cpp_reported() {
     // Estimates: 10 %.
     near(host(Part::ComputeBuffer), 184.0, 18.4);
     near(host(Part::DraftComputeBuffer), 130.0, 13.0);
-    // What is not repacked stays in use: 16,012 less 10,337.
-    near(mib(plan.pools[0].mapped_in_use_bytes), 5674.6, 1.0);
+    // What is not repacked stays in use, 16,012 less 10,337, but for the embedding.
+    near(mib(plan.pools[0].mapped_in_use_bytes), 4992.6, 1.0);
     assert_eq!(plan.pools[0].fit, Fit::Fits);
     assert!(plan.remedies.is_empty() && plan.refusal().is_none() && plan.warnings().is_empty());
 }
@@ -232,7 +232,7 @@ fn metal_maps_weights_without_a_copy() {
     let metal = Device::new("Metal", "M4", "Metal", "gpu", 48 * GIB, 40 * GIB);
     let plan = plan(Settings::default(), 40, &[metal]);
     near(mib(plan.pools[1].mapped_in_use_bytes), 15_078.7, 0.5);
-    near(mib(plan.pools[0].mapped_in_use_bytes), 15_760.7, 0.5);
+    near(mib(plan.pools[0].mapped_in_use_bytes), 15_078.7, 0.5);
     assert!(mib(plan.pools[0].anonymous_bytes) < 3400.0);
     assert!(plan.fits());
 }

@@ -109,7 +109,11 @@ impl<'a> Placement<'a> {
             if home.is_none() && !is_embedding && self.repack.takes(tensor) {
                 repacked = repacked.saturating_add(tensor.bytes);
             } else {
-                tallies.entry(home).or_default().add(tensor);
+                let tally = tallies.entry(home).or_default();
+                tally.add(tensor);
+                if is_embedding {
+                    tally.looked_up = tensor.bytes;
+                }
             }
             if is_embedding && tied {
                 // The output is the embedding once more, and multiplied with.
@@ -117,7 +121,7 @@ impl<'a> Placement<'a> {
                     None if self.repack.takes(tensor) => {
                         repacked = repacked.saturating_add(tensor.bytes);
                     }
-                    None => {}
+                    None => tallies.entry(None).or_default().looked_up = 0,
                     output => tallies.entry(output).or_default().add(tensor),
                 }
             }
@@ -141,6 +145,7 @@ impl<'a> Placement<'a> {
         Share {
             kind: MemoryKind::Mapped,
             bytes: tally.range(),
+            in_use_bytes: tally.bytes - tally.looked_up,
             ..share
         }
     }
@@ -150,6 +155,8 @@ impl<'a> Placement<'a> {
 #[derive(Default)]
 struct Tally {
     bytes: u64,
+    /// Bytes of the embedding, of which a token reads one row.
+    looked_up: u64,
     /// From the first weight's first byte to the last one's last, by part of a split model.
     ranges: BTreeMap<usize, Range<u64>>,
 }
