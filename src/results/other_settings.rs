@@ -51,8 +51,7 @@ fn beyond(plan: &Plan, row: &TurnRecord) -> Option<String> {
     }
     let context = plan.engine.context.ctx_size as usize;
     let used = row.prompt_tokens.unwrap_or(0) + row.output_tokens.unwrap_or(0);
-    // The last token of a reply is never read, so it needs no place.
-    (row.state.is_completed() && used > context + 1).then(|| {
+    (row.state.is_completed() && used > context).then(|| {
         format!("{used} tokens of prompt and reply, expected at most {context} (--ctx-size)")
     })
 }
