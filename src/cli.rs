@@ -48,6 +48,8 @@ pub enum Command {
     Synth(SynthArgs),
     /// Rebuild every derived file of a run from its records, and show the result.
     Report(ReportArgs),
+    /// Put two runs side by side: what was set up otherwise, which replies differ, which run is faster.
+    Compare(CompareArgs),
     /// Score BFCL v4 outputs from anywhere as the reference does, and apply the accuracy gates.
     Score(ScoreArgs),
     /// Say what this machine has, what `run` would use of it, and what is missing, with the command that brings it.
@@ -427,6 +429,20 @@ pub struct SynthArgs {
     /// File to write; must not exist.
     #[arg(short, long, value_name = "FILE")]
     pub out: PathBuf,
+}
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Directory of the run that is compared with, for instance one without drafts.
+    #[arg(value_name = "FIRST")]
+    pub first: PathBuf,
+    /// Directory of the run whose speed is stated, for instance one with drafts.
+    #[arg(value_name = "SECOND")]
+    pub second: PathBuf,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub format: FormatArgs,
 }
 
 /// Options of `score`.

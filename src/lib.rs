@@ -2,7 +2,7 @@
 //! llama.cpp, in-process.
 //!
 //! The binary is thin; everything it does is here. Dependencies point one way:
-//! `commands → {results, replay} → {endpoints, accuracy, engine, chat, metrics, output} → {plan, machine, conversation,
+//! `commands → {comparison, results, replay} → {endpoints, accuracy, engine, chat, metrics, output} → {plan, machine, conversation,
 //! record, clock} → {gguf, bfcl}`.
 
 pub mod accuracy;
@@ -10,6 +10,7 @@ pub mod chat;
 pub mod cli;
 pub mod clock;
 pub mod commands;
+pub mod comparison;
 pub mod conversation;
 pub mod endpoints;
 pub mod engine;

@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => commands::bench::run(&args),
         Command::Synth(args) => commands::synth::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
         Command::Score(args) => commands::score::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Completions(args) => commands::complete::completions(&args),

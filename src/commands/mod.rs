@@ -2,6 +2,7 @@
 
 mod accuracy;
 pub mod bench;
+pub mod compare;
 pub mod complete;
 pub mod doctor;
 pub mod inspect;

@@ -16,6 +16,7 @@ pub fn failure(error: ResultsError) -> Failure {
         | ResultsError::OtherData { .. }
         | ResultsError::OtherSamples { .. }
         | ResultsError::Verdict { .. }
+        | ResultsError::OtherSettings { .. }
         | ResultsError::DataMissing { .. }
         | ResultsError::OtherPlan { .. }
         | ResultsError::NotARun { .. }

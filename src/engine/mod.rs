@@ -79,7 +79,9 @@ pub struct TurnOutcome {
     pub decode_calls: usize,
     /// Tokens emitted per sampling step.
     pub step_tokens: Vec<usize>,
-    /// Drafted tokens that the model verified.
+    /// Tokens drafted and verified per sampling step, as long as `step_tokens`.
+    pub step_drafted: Vec<usize>,
+    /// Drafted tokens that the model verified: their sum.
     pub drafted: usize,
     /// Of these, the ones that it would have chosen itself and that were emitted.
     pub accepted: usize,

@@ -65,6 +65,30 @@ pub enum Inconsistency {
         /// `drafted_tokens`.
         drafted: usize,
     },
+    /// The drafts of the steps are not those of the turn.
+    #[error(
+        "step_drafted has {steps} steps and {sum} drafts, expected {expected_steps} and drafted_tokens = {drafted}"
+    )]
+    StepDrafts {
+        /// Steps in `step_drafted`.
+        steps: usize,
+        /// Its sum.
+        sum: usize,
+        /// Steps in `step_tokens`.
+        expected_steps: usize,
+        /// `drafted_tokens`.
+        drafted: usize,
+    },
+    /// A step emitted more than its drafts and a token of the model's own.
+    #[error("step {step} emitted {emitted} tokens with {drafted} drafts")]
+    StepTokens {
+        /// Which step, from 0.
+        step: usize,
+        /// Tokens it emitted.
+        emitted: usize,
+        /// Tokens drafted for it.
+        drafted: usize,
+    },
     /// The stop reason belongs to another state.
     #[error("state {state} with stop_reason {reason}, expected {expected}")]
     Stop {
@@ -88,6 +112,7 @@ pub fn inconsistencies(record: &TurnRecord) -> Vec<Inconsistency> {
             drafted: record.drafted_tokens,
         });
     }
+    step_drafts(record, &mut found);
     if record.state.is_completed() {
         missing(record, &mut found);
         output_counts(record, &mut found);
@@ -122,6 +147,32 @@ fn times(record: &TurnRecord, found: &mut Vec<Inconsistency>) {
         if let Some(ns) = ns.filter(|ns| *ns > latency) {
             found.push(Inconsistency::LongerThanTurn { part, ns, latency });
         }
+    }
+}
+
+fn step_drafts(record: &TurnRecord, found: &mut Vec<Inconsistency>) {
+    if record.step_drafted.is_empty() {
+        return;
+    }
+    let (steps, sum) = (record.step_drafted.len(), record.step_drafted.iter().sum());
+    if (steps, sum) != (record.step_tokens.len(), record.drafted_tokens) {
+        found.push(Inconsistency::StepDrafts {
+            steps,
+            sum,
+            expected_steps: record.step_tokens.len(),
+            drafted: record.drafted_tokens,
+        });
+    }
+    let steps = record.step_tokens.iter().zip(&record.step_drafted);
+    if let Some((step, (&emitted, &drafted))) = steps
+        .enumerate()
+        .find(|(_, (emitted, drafted))| **emitted > **drafted + 1)
+    {
+        found.push(Inconsistency::StepTokens {
+            step,
+            emitted,
+            drafted,
+        });
     }
 }
 

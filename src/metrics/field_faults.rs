@@ -58,6 +58,16 @@ fn t3_03_low_acceptance_warns() {
     let s = summary(&[row], 1);
     assert_eq!(s.warnings.len(), 1);
     assert_eq!(s.warnings[0].kind, WarningKind::LowAcceptance);
+    let said = &s.warnings[0].message;
+    assert!(
+        said.starts_with("0.2 % of 633 draft tokens") && said.contains("MTP head"),
+        "{said}"
+    );
+    assert_eq!(
+        s.tpot_ns.mean,
+        Some(10.0),
+        "the speed is still that of the tokens"
+    );
     assert!(s.valid);
 }
 

@@ -14,6 +14,7 @@ mod gaps;
 mod notices;
 mod repetition;
 mod series;
+mod speculation;
 mod summary;
 mod tokens;
 mod turn;
@@ -36,9 +37,11 @@ pub use self::drift::{Drift, SpeedChange};
 pub use self::facts::{ConversationFacts, Deviation, RunFacts, SYNTHETIC, SampleCounts};
 pub use self::gaps::Gap;
 pub use self::notices::{Problem, ProblemKind, Warning, WarningKind};
+pub use self::repetition::degenerate;
 pub use self::series::Series;
+pub use self::speculation::{AgainstPlain, DraftPosition, Speculation};
 pub use self::summary::{PhaseSeries, SUMMARY_SCHEMA, Summary, continued_at};
-pub use self::tokens::{PromptTokens, SelfCheckCounts, Speculation, TokenRates};
+pub use self::tokens::{PromptTokens, SelfCheckCounts, TokenRates};
 pub use self::turn::{
     DecodeRate, decode_rate, delta_tpot_ns, delta_ttft_ns, isl, latency_ns, osl, step_gaps_ns,
     tpot_ns, ttft_ns,

@@ -9,7 +9,8 @@ use super::drift::Drift;
 use super::facts::{Deviation, RunFacts, SYNTHETIC};
 use super::gaps::{self, Gap};
 use super::repetition;
-use super::tokens::{PromptTokens, SelfCheckCounts, Speculation};
+use super::speculation::Speculation;
+use super::tokens::{PromptTokens, SelfCheckCounts};
 use crate::record::TurnRecord;
 
 /// Common prefixes at least this long should have been reused, tokens.
@@ -68,6 +69,8 @@ pub enum WarningKind {
     ShortOutputs,
     /// Almost no draft token was kept.
     LowAcceptance,
+    /// By the run's own steps, its tokens would have come sooner without drafts.
+    SlowDrafts,
     /// Replies end in a loop.
     Degenerate,
     /// The machine became slower within the run.
@@ -210,6 +213,9 @@ pub(super) fn warnings(
             drafts.drafted
         );
         add(WarningKind::LowAcceptance, message);
+    }
+    if let Some(message) = drafts.notice() {
+        add(WarningKind::SlowDrafts, message);
     }
     let of_machine = [
         (WarningKind::Drift, measured.drift.notice()),

@@ -9,7 +9,8 @@ const END: usize = 64;
 const CYCLE: usize = 8;
 
 /// Whether a reply's last tokens are one token, or a short cycle of tokens, over and over.
-pub(super) fn degenerate(record: &TurnRecord) -> bool {
+#[must_use]
+pub fn degenerate(record: &TurnRecord) -> bool {
     let Some(start) = record.output_ids.len().checked_sub(END) else {
         return false;
     };
@@ -17,16 +18,24 @@ pub(super) fn degenerate(record: &TurnRecord) -> bool {
     (1..=CYCLE).any(|n| end.iter().zip(&end[n..]).all(|(a, b)| a == b))
 }
 
+/// Replies of completed turns that are.
+pub(super) fn count(records: &[TurnRecord]) -> usize {
+    all(records).count()
+}
+
+fn all(records: &[TurnRecord]) -> impl Iterator<Item = &TurnRecord> {
+    records
+        .iter()
+        .filter(|r| r.state.is_completed() && degenerate(r))
+}
+
 /// The warning, where some replies are.
 pub(super) fn message(records: &[TurnRecord]) -> Option<String> {
-    let mut found = records
-        .iter()
-        .filter(|r| r.state.is_completed() && degenerate(r));
-    let first = found.next()?;
+    let first = all(records).next()?;
     Some(format!(
         "{} of {} replies end in a loop of at most {CYCLE} tokens (first: {}:{}); their speed says nothing, and the model, \
          its template or its backend is broken",
-        found.count() + 1,
+        count(records),
         records.iter().filter(|r| r.state.is_completed()).count(),
         first.conversation_id,
         first.turn
@@ -61,6 +70,7 @@ mod tests {
             assert_eq!(degenerate(record), expected, "{:?}", record.output_ids);
         }
         assert_eq!(message(&[short, sound.clone()]), None);
+        assert_eq!(count(&[sound.clone(), slashes.clone(), cycle.clone()]), 2);
         let said = message(&[sound, slashes, cycle]).expect("a warning");
         assert!(said.starts_with("2 of 3 replies end in a loop"), "{said}");
     }

@@ -9,8 +9,10 @@ use super::drift::Drift;
 use super::facts::{Deviation, RunFacts, SampleCounts};
 use super::gaps::{Gap, gaps};
 use super::notices::{Measured, Problem, Warning, problems, warnings};
+use super::repetition;
 use super::series::Series;
-use super::tokens::{PromptTokens, SelfCheckCounts, Speculation, TokenRates};
+use super::speculation::Speculation;
+use super::tokens::{PromptTokens, SelfCheckCounts, TokenRates};
 use super::turn;
 use crate::clock::Nanos;
 use crate::record::{Phases, TurnRecord};
@@ -67,6 +69,8 @@ pub struct Summary {
     pub tokens_per_second: TokenRates,
     /// Draft tokens.
     pub speculation: Speculation,
+    /// Completed turns whose reply ends in a loop.
+    pub degenerate: usize,
     /// The inline checker's score (multiset IoU, 0 to 1); null when not run.
     pub inline_score: Option<f64>,
     /// How far the accuracy phase came; null without one. Its figures are in `accuracy.json`.
@@ -139,6 +143,7 @@ impl Summary {
             driver_ns: series(|r| r.driver_ns.map(|ns| ns as f64)),
             tokens_per_second: TokenRates::of(&completed, duration_ns),
             speculation,
+            degenerate: repetition::count(records),
             inline_score: facts.inline_score,
             samples: facts.samples,
             self_check,

@@ -1,4 +1,4 @@
-//! Token totals of a run: prompts, drafts, rates, self-checks.
+//! Token totals of a run: prompts, rates, self-checks.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,43 +38,6 @@ impl PromptTokens {
     #[must_use]
     pub fn evaluated_to_ideal(&self) -> Option<f64> {
         (self.ideal > 0).then(|| self.evaluated as f64 / self.ideal as f64)
-    }
-}
-
-/// Draft tokens of speculative decoding over the completed turns.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Speculation {
-    /// Tokens proposed.
-    pub drafted: usize,
-    /// Tokens kept.
-    pub accepted: usize,
-    /// Kept ÷ proposed; `None` when nothing was proposed.
-    pub acceptance: Option<f64>,
-    /// Tokens after each turn's first ÷ the steps that gave them; `None` when nothing was proposed.
-    pub tokens_per_step: Option<f64>,
-}
-
-impl Speculation {
-    /// Adds up the given (completed) turns.
-    pub(super) fn of(completed: &[&TurnRecord]) -> Self {
-        let drafted = completed.iter().map(|r| r.drafted_tokens).sum();
-        let accepted = completed.iter().map(|r| r.accepted_tokens).sum();
-        // A turn's first token comes with its prompt: no step drafts it.
-        let mut after_first = (0, 0);
-        for steps in completed.iter().filter_map(|r| r.step_tokens.get(1..)) {
-            after_first = (
-                after_first.0 + steps.iter().sum::<usize>(),
-                after_first.1 + steps.len(),
-            );
-        }
-        Self {
-            drafted,
-            accepted,
-            acceptance: (drafted > 0).then(|| accepted as f64 / drafted as f64),
-            tokens_per_step: (drafted > 0 && after_first.1 > 0)
-                .then(|| after_first.0 as f64 / after_first.1 as f64),
-        }
     }
 }
 

@@ -137,7 +137,7 @@ fn step_ends(record: &TurnRecord) -> impl Iterator<Item = usize> {
 
 /// Each step's tokens and the time of the last of them; steps that emitted
 /// nothing have no time.
-fn step_times(record: &TurnRecord) -> impl Iterator<Item = (usize, Nanos)> {
+pub(super) fn step_times(record: &TurnRecord) -> impl Iterator<Item = (usize, Nanos)> {
     record
         .step_tokens
         .iter()

@@ -9,7 +9,7 @@ use super::format::Format;
 use super::number::{count, decimal, milliseconds, percent, seconds};
 use super::{csv, json, markdown, text};
 use crate::accuracy::AccuracyFigures;
-use crate::metrics::{DEFINITIONS, Series, Summary};
+use crate::metrics::{DEFINITIONS, Series, Speculation, Summary};
 use crate::record::TurnState;
 
 /// The settings of a run by name, in the order in which they are shown.
@@ -270,17 +270,7 @@ fn tokens(summary: &Summary) -> Vec<(String, String)> {
 
 /// What only some runs have.
 fn optional_pairs(summary: &Summary) -> Vec<(String, String)> {
-    let mut pairs = Vec::new();
-    let drafts = &summary.speculation;
-    if drafts.drafted > 0 {
-        let (accepted, drafted) = (count(drafts.accepted), count(drafts.drafted));
-        let rate = percent(drafts.acceptance);
-        let mut value = format!("{accepted} of {drafted} accepted ({rate})");
-        if let Some(tokens) = drafts.tokens_per_step {
-            value += &format!("; {tokens:.2} tokens per step");
-        }
-        pairs.push(("drafts".to_owned(), value));
-    }
+    let mut pairs = drafts(&summary.speculation);
     let check = &summary.self_check;
     if check.checked > 0 {
         let mut value = format!("{} of {} equal", count(check.equal), count(check.checked));
@@ -295,6 +285,37 @@ fn optional_pairs(summary: &Summary) -> Vec<(String, String)> {
     }
     if summary.resumed > 0 {
         pairs.push(("resumed".to_owned(), format!("{} times", summary.resumed)));
+    }
+    pairs
+}
+
+/// What drafts did; nothing where there were none.
+fn drafts(of: &Speculation) -> Vec<(String, String)> {
+    if of.drafted == 0 {
+        return Vec::new();
+    }
+    let (accepted, drafted) = (count(of.accepted), count(of.drafted));
+    let rate = percent(of.acceptance);
+    let mut value = format!("{accepted} of {drafted} accepted ({rate})");
+    if let Some(tokens) = of.tokens_per_step {
+        value += &format!("; {tokens:.2} tokens per step");
+    }
+    let mut pairs = vec![("drafts".to_owned(), value)];
+    let shares: Vec<String> = of
+        .positions
+        .iter()
+        .map(|p| percent(Some(p.accepted as f64 / p.drafted.max(1) as f64)))
+        .collect();
+    if !shares.is_empty() {
+        pairs.push(("kept by position".to_owned(), shares.join(", ")));
+    }
+    if let Some(own) = of.against_plain.get() {
+        let value = format!(
+            "decoding about {:.2} times as fast as by the run's own {} steps without drafts",
+            own.ratio,
+            count(own.plain_steps)
+        );
+        pairs.push(("drafts' worth".to_owned(), value));
     }
     pairs
 }

@@ -4,6 +4,7 @@
 mod accuracy;
 mod deviations;
 mod error;
+mod leaves;
 mod select;
 mod settings;
 
@@ -28,6 +29,7 @@ use select::select;
 
 pub use accuracy::AccuracyPlan;
 pub use error::PlanError;
+pub use leaves::{Leaf, differing_leaves};
 
 /// The locked settings of MLPerf Inference v6.1, Edge, agentic (`../shared/RULES.md`, "Fixed").
 pub mod locked {

@@ -6,7 +6,8 @@ use super::Plan;
 
 impl Plan {
     /// What of the replies is not the model's, if anything.
-    fn synthetic(&self) -> Option<String> {
+    #[must_use]
+    pub fn synthetic(&self) -> Option<String> {
         let rates = self.engine.synthetic_acceptance.as_ref();
         let parts = [
             rates.map(|rates| format!("drafts kept by chance, rates {rates}")),

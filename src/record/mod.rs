@@ -81,7 +81,11 @@ pub struct TurnRecord {
     /// Tokens emitted by each sampling step; all 1 without speculation. Their
     /// sum is `output_tokens`.
     pub step_tokens: Vec<usize>,
-    /// Tokens proposed by the draft model.
+    /// Tokens drafted for each sampling step and verified by it, as long as
+    /// `step_tokens`; empty where nothing was drafted in the whole turn.
+    #[serde(default)]
+    pub step_drafted: Vec<usize>,
+    /// Tokens proposed by the draft model: the sum of `step_drafted`.
     pub drafted_tokens: usize,
     /// Proposed tokens that were kept.
     pub accepted_tokens: usize,
@@ -155,6 +159,7 @@ impl TurnRecord {
             output_ids: Vec::new(),
             output_tokens: None,
             step_tokens: Vec::new(),
+            step_drafted: Vec::new(),
             drafted_tokens: 0,
             accepted_tokens: 0,
             stop_reason: None,

@@ -71,7 +71,7 @@ fn field_names_and_order_are_those_of_the_design() {
         .collect();
     let expected = "schema conversation_id turn state reason prompt_sha256 prompt_ids_sha256 \
         prompt_tokens reused_tokens evaluated_tokens ideal_tokens rewritten cuts decode_calls output_ids \
-        output_tokens step_tokens drafted_tokens accepted_tokens stop_reason first_delta_index \
+        output_tokens step_tokens step_drafted drafted_tokens accepted_tokens stop_reason first_delta_index \
         started_at started_ns ttft_ns latency_ns phases_ns driver_ns token_ns text content \
         reasoning_content tool_calls \
         dropped_tokens dropped_messages attempt";

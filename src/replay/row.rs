@@ -214,6 +214,9 @@ impl Issue<'_> {
         row.first_delta_index = chat.first_delta(&outcome.output);
         row.output_ids = outcome.output;
         row.step_tokens = outcome.step_tokens;
+        if outcome.drafted > 0 {
+            row.step_drafted = outcome.step_drafted;
+        }
         row.drafted_tokens = outcome.drafted;
         row.accepted_tokens = outcome.accepted;
         match reply {

@@ -219,6 +219,7 @@ fn checks(
             some => some.join("; "),
         },
     }];
+    checks.push(phases(plan));
     if let Some(scores) = scores {
         let all: u32 = plan.conversations().iter().map(|c| c.turns).sum();
         checks.extend(accuracy::replay_checks(
@@ -232,8 +233,38 @@ fn checks(
     checks
 }
 
+/// A result is that of both phases of one run. Scores of other settings, drafts among them, are another result's.
+fn phases(plan: &Plan) -> Check {
+    let settings = format!("--mtp {}", plan.engine.mtp);
+    let (passed, detail) = match (&plan.dataset, &plan.accuracy) {
+        (Some(_), Some(_)) => (
+            true,
+            format!("performance and accuracy, both with {settings}"),
+        ),
+        (_, None) => (
+            false,
+            format!(
+                "performance only: there is no accuracy result of these settings ({settings}), and one of another run \
+                 does not count"
+            ),
+        ),
+        (None, _) => (
+            false,
+            format!(
+                "accuracy only: there is no performance result of these settings ({settings}), and one of another run \
+                 does not count"
+            ),
+        ),
+    };
+    Check {
+        name: "phases".to_owned(),
+        passed,
+        detail,
+    }
+}
+
 /// What the summary needs besides the rows: all of it follows from the plan, the rows and the readings.
-fn facts(plan: &Plan, rows: &Rows, figures: Option<&AccuracyFigures>) -> RunFacts {
+pub(super) fn facts(plan: &Plan, rows: &Rows, figures: Option<&AccuracyFigures>) -> RunFacts {
     let mut deviations = plan.deviations.clone();
     let of_samples = rows.samples.iter().map(|s| s.turn.attempt);
     let attempts = rows.turns.iter().map(|r| r.attempt).chain(of_samples).max();

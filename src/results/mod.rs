@@ -8,6 +8,8 @@
 mod checks;
 mod derived;
 mod lines;
+mod other_settings;
+mod recorded;
 mod resume;
 
 use std::path::{Path, PathBuf};
@@ -87,6 +89,19 @@ pub enum ResultsError {
         /// Recorded and judged anew, as JSON.
         difference: Box<[String; 2]>,
     },
+    /// Rows come from a run with other settings.
+    #[error(
+        "{}{line}: {what}: these rows come from a run with other settings; a result needs both phases from one run",
+        path.display()
+    )]
+    OtherSettings {
+        /// The rows' file.
+        path: PathBuf,
+        /// Which line, where one shows it: `, line 7`.
+        line: String,
+        /// What was found and expected.
+        what: String,
+    },
     /// Data that a phase of the plan needs was not given.
     #[error("this run's plan has a phase on {what}: give it with {flag}")]
     DataMissing {
@@ -149,6 +164,7 @@ pub enum ResultsError {
 pub use checks::SelfCheckRow;
 pub use derived::{Derived, Rows, Sources, Verdict, derive};
 pub use lines::Lines;
+pub use recorded::Recorded;
 pub use resume::{Going, Started};
 
 /// The file of a run's readings of the machine.
@@ -178,15 +194,25 @@ impl RunDir {
     /// Where files cannot be created in it.
     pub fn existing(path: &Path) -> Result<Self, ResultsError> {
         if !path.is_dir() {
-            return Err(ResultsError::File {
-                path: path.to_owned(),
-                cause: "no such directory".to_owned(),
-            });
+            return Err(no_directory(path));
         }
         probe_writable(path)?;
         Ok(Self {
             path: path.to_owned(),
         })
+    }
+
+    /// The directory of an earlier run, to read only.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn to_read(path: &Path) -> Result<Self, ResultsError> {
+        match path.is_dir() {
+            true => Ok(Self {
+                path: path.to_owned(),
+            }),
+            false => Err(no_directory(path)),
+        }
     }
 
     /// A file of it.
@@ -311,6 +337,7 @@ impl RunDir {
             self.in_order(&rows.samples, ids)?;
             judged_anew(&rows.samples, data)?;
         }
+        self.same_settings(plan, &rows)?;
         Ok(rows)
     }
 }
@@ -338,6 +365,13 @@ fn judged_anew(rows: &[SampleRecord], data: &bfcl::dataset::Dataset) -> Result<(
         });
     }
     Ok(())
+}
+
+fn no_directory(path: &Path) -> ResultsError {
+    ResultsError::File {
+        path: path.to_owned(),
+        cause: "no such directory".to_owned(),
+    }
 }
 
 /// The text of a file that need not be there.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{ResultsError, RunDir, SAMPLES, TURNS, derived, judged_anew};
 use crate::machine::Machine;
 use crate::output::write_json_atomic;
-use crate::plan::Plan;
+use crate::plan::{Leaf, Plan, differing_leaves};
 use crate::record::{RecordLog, Row, SampleRecord, TurnRecord};
 
 const NO_ROW: &str = "no further row";
@@ -240,36 +240,8 @@ impl RunDir {
 /// What differs between two plans, leaf by leaf.
 fn differences(old: &Plan, new: &Plan) -> Vec<String> {
     let json = |p: &Plan| serde_json::to_value(p).unwrap_or(Value::Null);
-    let mut out = Vec::new();
-    compare("", &json(old), &json(new), &mut out);
-    out
-}
-
-fn compare(path: &str, old: &Value, new: &Value, out: &mut Vec<String>) {
-    match (old, new) {
-        (Value::Object(a), Value::Object(b)) => {
-            let added = b.keys().filter(|k| !a.contains_key(*k));
-            for key in a.keys().chain(added) {
-                let at = if path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{path}.{key}")
-                };
-                let null = Value::Null;
-                compare(
-                    &at,
-                    a.get(key).unwrap_or(&null),
-                    b.get(key).unwrap_or(&null),
-                    out,
-                );
-            }
-        }
-        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
-            for (i, (x, y)) in a.iter().zip(b).enumerate() {
-                compare(&format!("{path}[{i}]"), x, y, out);
-            }
-        }
-        _ if old != new => out.push(format!("{path}: found {new}, expected {old}")),
-        _ => {}
-    }
+    differing_leaves(&json(old), &json(new))
+        .into_iter()
+        .map(|Leaf { path, values }| format!("{path}: found {}, expected {}", values[1], values[0]))
+        .collect()
 }

@@ -11,6 +11,7 @@ mod bad_data;
 mod bad_model;
 mod bad_request;
 mod bench;
+mod compare;
 mod conditions;
 mod disk_full;
 mod docs;

@@ -10,12 +10,13 @@ use edge_agentic::engine::llama::{LlamaEngine, LoadedModel};
 use edge_agentic::engine::speculation::Mtp;
 use edge_agentic::engine::{Engine, TurnOutcome};
 use edge_agentic::record::{StopReason, TurnRecord};
+use edge_agentic::results::Verdict;
 
 use super::engine::{
     HELD_BACK, loaded, next, prompt, repeats_leave_the_state, request, settings, turn,
 };
 use crate::harness::model::{tiny, tiny_mtp};
-use crate::harness::results::Results;
+use crate::harness::results::{Results, json};
 use crate::harness::{Ends, edge, run_sample, scratch};
 
 /// What each turn adds, tokens: few, a micro-batch and a little more, several.
@@ -39,6 +40,13 @@ fn check(out: &TurnOutcome) {
     assert_eq!(out.step_tokens.iter().sum::<usize>(), out.output.len());
     assert_eq!(out.step_tokens.first(), Some(&1), "{:?}", out.step_tokens);
     assert!(out.accepted <= out.drafted, "{out:?}");
+    assert_eq!(out.step_drafted.len(), out.step_tokens.len());
+    assert_eq!(out.step_drafted.iter().sum::<usize>(), out.drafted);
+    let mut steps = out.step_tokens.iter().zip(&out.step_drafted);
+    assert!(
+        steps.all(|(emitted, drafted)| *emitted <= drafted + 1),
+        "{out:?}"
+    );
     // Each step emits its accepted drafts and a token of the model's own; the last may end with a draft.
     let own = out.output.len() - out.accepted;
     let steps = out.step_tokens.len();
@@ -111,6 +119,42 @@ fn t3_05_tokens_evaluated_again_are_not_accepted_ones() {
 }
 
 #[test]
+fn t3_05_drafts_kept_by_script_are_counted_as_by_hand_through_rollbacks_and_restores() {
+    // Of each draft of three the first is kept, unless it is an end, which never is; two are always rolled back.
+    let mut settings = settings(1024, Boundaries::Lean);
+    settings.mtp = Mtp::Depth(3);
+    settings.synthetic = Some("1,0,0".parse().expect("rates"));
+    let clock = Arc::new(MonotonicClock::start());
+    let mut engine = LlamaEngine::new(model(), &settings, clock).expect("two contexts");
+    let mut ids = prompt(3, 200);
+    for seed in 0..3 {
+        let mut asked = request(&ids, None);
+        asked.max_new_tokens = 21;
+        asked.ignore_end = true;
+        let go_on = &mut |_, _| ControlFlow::Continue(());
+        let out = engine.turn(&asked, go_on).expect("a turn");
+        check(&out);
+        // A step drafts three, or as many as leave room for the token after them.
+        let (mut drafted, mut accepted, mut tokens) = (vec![0], 0, 1);
+        for &emitted in &out.step_tokens[1..] {
+            drafted.push((21 - tokens - 1).min(3));
+            accepted += emitted - 1;
+            tokens += emitted;
+            assert!(emitted <= 2, "{out:?}");
+        }
+        assert_eq!(out.step_drafted, drafted);
+        assert_eq!((out.accepted, tokens), (accepted, 21));
+        assert!(accepted >= 8, "ends are rare: {out:?}");
+        assert_eq!(
+            out.reused > 0,
+            seed > 0,
+            "later turns start from a restored state"
+        );
+        ids = next(&ids, seed, 50);
+    }
+}
+
+#[test]
 fn t3_09_the_depth_shrinks_at_the_contexts_end() {
     for depth in [3, 8] {
         for free in 1..=12 {
@@ -119,6 +163,14 @@ fn t3_09_the_depth_shrinks_at_the_contexts_end() {
             let out =
                 turn(&mut engine(256, Mtp::Depth(depth)), &ids).expect("it fits, and no abort");
             check(&out);
+            let mut left = free;
+            for (emitted, drafted) in out.step_tokens.iter().zip(&out.step_drafted) {
+                assert!(
+                    *drafted <= left.saturating_sub(1).min(depth as usize),
+                    "depth {depth}, {free} free: {out:?}"
+                );
+                left -= emitted;
+            }
             assert_eq!(out.output, plain.output, "depth {depth}, {free} free");
             assert_eq!(out.stop, plain.stop, "depth {depth}, {free} free");
         }
@@ -258,6 +310,40 @@ fn t3_07_a_file_with_the_block_runs_either_way_and_one_without_it_is_refused_dra
         if code == 2 {
             ended.says(&["--mtp 2", "no prediction (MTP) block", "--mtp off"]);
         }
+    }
+}
+
+#[test]
+fn t3_01_a_result_is_that_of_both_phases_of_one_run() {
+    let dir = scratch();
+    let out = dir.path().join("out");
+    let options = ["--mtp", "2", "--turns", "2", "--max-new-tokens", "8"];
+    run_sample(tiny_mtp(), &out).args(options).ends(0);
+    let verdict: Verdict = json(&out.join("verdict.json"));
+    let phases = verdict.checks.iter().find(|c| c.name == "phases");
+    let phases = phases.expect("it is always checked");
+    assert!(!phases.passed && !verdict.passed);
+    assert!(
+        phases
+            .detail
+            .contains("no accuracy result of these settings (--mtp 2)"),
+        "{}",
+        phases.detail
+    );
+    // A run that lacks its last row goes on under its own --mtp only.
+    let path = out.join("turns.jsonl");
+    let text = std::fs::read_to_string(&path).expect("rows");
+    let rows: Vec<&str> = text.split_inclusive('\n').collect();
+    std::fs::write(&path, rows[..rows.len() - 1].concat()).expect("writable");
+    for mtp in ["off", "3", "auto"] {
+        let mut command = edge("run");
+        command.args(["--performance-only", "--threads", "1", "--sample"]);
+        command.args(["--turns", "2", "--max-new-tokens", "8", "--mtp", mtp]);
+        command.arg("--model").arg(tiny_mtp());
+        command.arg("--resume").arg(&out);
+        command
+            .ends(2)
+            .says(&["plan.json", "engine.mtp", "started"]);
     }
 }
 

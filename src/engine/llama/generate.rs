@@ -53,12 +53,14 @@ impl Reply<'_, '_> {
         sampler.accept(token, self.clock)
     }
 
-    /// Takes in the tokens of a step just chosen, up to one that ends the turn; why it ends, if it does.
-    fn emit(&mut self, tokens: &[Token]) -> Option<StopReason> {
+    /// Takes in the tokens of a step just chosen, which verified `drafted` ones, up to one that ends the turn; why it ends, if it does.
+    fn emit(&mut self, tokens: &[Token], drafted: usize) -> Option<StopReason> {
         let now = self.clock.now();
         let before = self.out.output.len();
         let stop = tokens.iter().find_map(|&token| self.emit_one(token, now));
         self.out.step_tokens.push(self.out.output.len() - before);
+        self.out.step_drafted.push(drafted);
+        self.out.drafted += drafted;
         stop.or_else(|| self.request.ended(now))
     }
 
@@ -106,9 +108,8 @@ impl Reply<'_, '_> {
         let kept = self.verify(tools, at)?;
         let drafted = tools.read.len() - 1;
         let before = self.out.output.len();
-        let stop = self.emit(&tools.chosen);
+        let stop = self.emit(&tools.chosen, drafted);
         tools.depth.learn(drafted, kept);
-        self.out.drafted += drafted;
         // What follows the token that ended the turn was not kept, whatever the model thinks of it.
         self.out.accepted += kept.min(self.out.output.len() - before);
         if stop.is_none() {
@@ -179,6 +180,7 @@ impl LlamaEngine<'_> {
         let room = request.max_new_tokens.min(self.session.size() - prompt);
         out.output.reserve_exact(room);
         out.step_tokens.reserve_exact(room);
+        out.step_drafted.reserve_exact(room);
         let logits = self.session.logits(0);
         let token = sampler.pick(&mut self.candidates, logits, prompt - 1, &*clock)?;
         let mut reply = Reply {
@@ -190,7 +192,7 @@ impl LlamaEngine<'_> {
             first: None,
             out,
         };
-        let mut stop = reply.emit(&[token]);
+        let mut stop = reply.emit(&[token], 0);
         let mut unread: &[Token] = &[];
         if let Some(to) = roll_back {
             let rolled = self.roll_back(request, to, reply.out)?;
