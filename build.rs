@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
+    find_libraries_beside_the_program();
     println!("cargo:rerun-if-changed=src/chat/shim.cpp");
     let build = llama_build_dir();
     let source = llama_source_dir(&build);
@@ -21,6 +22,19 @@ fn main() {
         .include(source.join("vendor"))
         .warnings(false)
         .compile("edge_agentic_chat_shim");
+}
+
+/// A `dynamic-backends` build is put on other machines together with llama.cpp's shared libraries. An RPATH serves these
+/// among themselves too; a RUNPATH, the linkers' default, only the program.
+fn find_libraries_beside_the_program() {
+    if env::var_os("CARGO_FEATURE_DYNAMIC_BACKENDS").is_none() {
+        return;
+    }
+    match env::var("CARGO_CFG_TARGET_OS").as_deref() {
+        Ok("linux") => println!("cargo:rustc-link-arg-bins=-Wl,--disable-new-dtags,-rpath,$ORIGIN"),
+        Ok("macos") => println!("cargo:rustc-link-arg-bins=-Wl,-rpath,@executable_path"),
+        _ => {}
+    }
 }
 
 /// `links = "llama"` publishes `<OUT_DIR>/lib/cmake`; the CMake build tree lies beside it.

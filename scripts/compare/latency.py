@@ -50,7 +50,13 @@ def in_process(binary, args, ident, out):
     command += ["--conversations", ident, "--warmup", "1"]
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     process = subprocess.Popen(command, **quiet)
-    _, status, usage = os.wait4(process.pid, 0)
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    except BaseException:
+        # Interrupted, or out of time: nothing may go on computing beside what comes next.
+        process.kill()
+        process.wait()
+        raise
     process.returncode = os.waitstatus_to_exitcode(status)
     rows = read_rows(out / "turns.jsonl", command, process.returncode)
     peak = usage.ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
@@ -72,6 +78,8 @@ def measurements(row):
         "ttft": None if at is None else row["token_ns"][at] / 1e6,
         "outside": outside / 1e6,
         "calls": row["decode_calls"],
+        "prefill": (phases["restore"] + phases["prefill"]) / 1e6,
+        "decode": (row["token_ns"][-1] - row["token_ns"][0]) / 1e6,
         "drafted": row["drafted_tokens"],
         "accepted": row["accepted_tokens"],
     }

@@ -108,6 +108,10 @@ class Server:
             "latency": latency,
             "ttft": None if first is None else (first - begin) / 1e6,
             "outside": latency - timings["prompt_ms"] - timings["predicted_ms"],
+            "prefill": timings["prompt_ms"],
+            "decode": timings["predicted_ms"],
+            "drafted": timings.get("draft_n", 0),
+            "accepted": timings.get("draft_n_accepted", 0),
         }
 
     def decode_calls(self):

@@ -13,7 +13,7 @@ use crate::chat::Reply;
 use crate::cli::{Cli, Command, RunArgs};
 use crate::clock::{Clock, ManualClock};
 use crate::engine::scripted::{ScriptedEngine, ScriptedTurn};
-use crate::machine::{Software, describe};
+use crate::machine::{Known, Software, describe};
 use crate::plan::{ModelPlan, Plan};
 use crate::replay::{Interrupt, Replay, Settings};
 use crate::results::{Derived, RunDir, Sources};
@@ -63,7 +63,7 @@ fn ask(
     let machine = describe(
         &dir.file(""),
         Vec::new(),
-        Software::this_program("b0", "none"),
+        Software::this_program("b0", "none", Known::unknown("compiled in")),
     );
     let started = dir.begin(plan, &machine).expect("a new run");
     let accuracy = plan.accuracy.as_ref().expect("the phase is planned");

@@ -23,7 +23,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{model, print};
 use crate::cli::BenchArgs;
 use crate::clock::{Clock, MonotonicClock};
-use crate::engine::llama::{LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, ModelSettings, devices};
+use crate::engine::llama::{
+    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, ModelSettings, backends, devices,
+};
 use crate::engine::speculation::Mtp;
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::{Machine, Software, describe};
@@ -51,8 +53,9 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::start());
     let started_at = clock.wall();
     let gguf = model::open(&args.model)?;
-    let software = Software::this_program(LLAMA_BUILD, LLAMA_CRATES);
-    let machine = describe(Path::new("."), devices(), software);
+    let devices = devices().setup()?;
+    let software = Software::this_program(LLAMA_BUILD, LLAMA_CRATES, backends::loaded());
+    let machine = describe(Path::new("."), devices, software);
     let cores = machine.cpu.physical_cores.get().copied().unwrap_or(1);
     let plan = BenchPlan::new(args, cores).bad_input()?;
     let facts = ModelFacts::of(&gguf).bad_input()?;

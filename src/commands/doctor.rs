@@ -14,7 +14,7 @@ use std::path::Path;
 use super::inspect::{self, Inspection};
 use super::print;
 use crate::cli::DoctorArgs;
-use crate::engine::llama::{LLAMA_BUILD, LLAMA_CRATES, devices};
+use crate::engine::llama::{LLAMA_BUILD, LLAMA_CRATES, backends, devices};
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::memory::{Host, Repack};
 use crate::machine::{Software, describe, host_memory_available};
@@ -30,7 +30,9 @@ pub use findings::{Finding, Standing};
 /// # Errors
 /// Where `--model` names no GGUF. Something that is missing is exit 3, not an error.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
-    let devices = devices();
+    let found = devices();
+    let backend_fault = found.as_ref().err().map(ToString::to_string);
+    let devices = found.unwrap_or_default();
     let model = match &args.model {
         Some(path) => Some(inspected(path, &devices)?),
         None => None,
@@ -38,10 +40,10 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let machine = describe(
         Path::new("."),
         devices,
-        Software::this_program(LLAMA_BUILD, LLAMA_CRATES),
+        Software::this_program(LLAMA_BUILD, LLAMA_CRATES, backends::loaded()),
     );
     let diagnosis = Diagnosis::new(
-        BuildFacts::of_this_program(),
+        BuildFacts::of_this_program(backend_fault),
         machine,
         DataFacts::of(bfcl::dataset::data_root()),
         model,

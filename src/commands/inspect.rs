@@ -30,7 +30,7 @@ pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
         available_bytes: host_memory_available(),
         repack: Repack::of_this_program(),
     };
-    let mut inspection = report(&args.file, &devices(), host).bad_input()?;
+    let mut inspection = report(&args.file, &devices().setup()?, host).bad_input()?;
     if let Some(tokenizer) = &args.tokenizer
         && inspection.problems.is_empty()
     {

@@ -22,7 +22,7 @@ use crate::endpoints::Recount;
 use crate::engine::Engine;
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{
-    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, ModelSettings, devices,
+    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, ModelSettings, backends, devices,
 };
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::identity::FileIdentity;
@@ -51,8 +51,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     .map_err(failure)?;
     let machine = describe(
         path,
-        devices(),
-        Software::this_program(LLAMA_BUILD, LLAMA_CRATES),
+        devices().setup()?,
+        Software::this_program(LLAMA_BUILD, LLAMA_CRATES, backends::loaded()),
     );
     let cores = machine.cpu.physical_cores.get().copied().unwrap_or(1);
     let tokenizer = tokenizer::identity(args.tokenizer.as_deref())?;

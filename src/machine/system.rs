@@ -115,16 +115,30 @@ pub struct Software {
     pub llama_cpp: String,
     /// Versions of the crates that carry it.
     pub crates: String,
+    /// Backend libraries loaded at run time, by file name.
+    #[serde(default = "compiled_in")]
+    pub backend_libraries: Known<Vec<String>>,
+}
+
+/// Of results from before libraries could be loaded, and of tests.
+fn compiled_in() -> Known<Vec<String>> {
+    Known::unknown("the backends are compiled in")
 }
 
 impl Software {
-    /// This program with the llama.cpp build and the crate versions that the caller links.
+    /// This program with the llama.cpp build and the crate versions that the caller links, and the libraries that it
+    /// has loaded.
     #[must_use]
-    pub fn this_program(llama_cpp: &str, crates: &str) -> Self {
+    pub fn this_program(
+        llama_cpp: &str,
+        crates: &str,
+        backend_libraries: Known<Vec<String>>,
+    ) -> Self {
         Self {
             edge_agentic: env!("CARGO_PKG_VERSION").to_owned(),
             llama_cpp: llama_cpp.to_owned(),
             crates: crates.to_owned(),
+            backend_libraries,
         }
     }
 }
@@ -237,7 +251,7 @@ mod tests {
             1 << 30,
             1 << 29,
         )];
-        let software = Software::this_program("b1", "llama-cpp-2 0");
+        let software = Software::this_program("b1", "llama-cpp-2 0", compiled_in());
         let machine = describe(Path::new("not/there/yet"), devices, software);
         let json = serde_json::to_string(&machine).expect("plain data");
         let back: Machine = serde_json::from_str(&json).expect("our own JSON");

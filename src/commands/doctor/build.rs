@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::engine::llama::backends;
 use crate::machine::memory::Repack;
 
 /// How this program was built.
@@ -13,26 +14,19 @@ pub struct BuildFacts {
     pub optimized: bool,
     /// Instructions that the processor's kernels use for repacked weights.
     pub repack: Repack,
+    /// Why a `dynamic-backends` build has no backend to compute on.
+    pub backend_fault: Option<String>,
 }
 
 impl BuildFacts {
-    /// This program's.
+    /// This program's, with what loading its backend libraries ended in.
     #[must_use]
-    pub fn of_this_program() -> Self {
-        let features = [
-            ("cuda", cfg!(feature = "cuda")),
-            ("metal", cfg!(feature = "metal")),
-            ("vulkan", cfg!(feature = "vulkan")),
-            ("rocm", cfg!(feature = "rocm")),
-            ("dynamic-backends", cfg!(feature = "dynamic-backends")),
-        ];
+    pub fn of_this_program(backend_fault: Option<String>) -> Self {
         Self {
-            features: features
-                .into_iter()
-                .filter_map(|(name, on)| on.then_some(name))
-                .collect(),
+            features: backends::features(),
             optimized: !cfg!(debug_assertions),
             repack: Repack::of_this_program(),
+            backend_fault,
         }
     }
 }

@@ -6,6 +6,7 @@ use super::conditions;
 use super::data::{Item, Presence};
 use super::diagnosis::Diagnosis;
 use crate::commands::inspect::Inspection;
+use crate::engine::llama::backends;
 use crate::machine::Known;
 use crate::machine::memory::MemoryPlan;
 
@@ -94,7 +95,6 @@ fn build(diagnosis: &Diagnosis) -> Finding {
 
 fn devices(diagnosis: &Diagnosis) -> Finding {
     const NAME: &str = "devices";
-    let all = &diagnosis.machine.devices;
     let chosen = &diagnosis.run.devices;
     if !chosen.is_empty() {
         return Finding::new(
@@ -103,24 +103,24 @@ fn devices(diagnosis: &Diagnosis) -> Finding {
             format!("layers go to {}", chosen.join(", ")),
         );
     }
-    if all.is_empty() {
-        let text = "llama.cpp sees no device, not even the processor: its backends are not beside the program";
-        return Finding::new(NAME, Standing::Missing, text)
-            .command("cargo build --release --locked");
+    if let Some(fault) = &diagnosis.build.backend_fault {
+        return Finding::new(NAME, Standing::Missing, fault.as_str());
     }
-    let features = &diagnosis.build.features;
-    if features.is_empty() {
-        let text = "the processor alone; built without cuda, metal, vulkan and rocm";
-        return Finding::new(NAME, Standing::Note, text)
-            .command("cargo build --release --locked --features cuda");
+    let built_with = backends::for_gpus(
+        &diagnosis.build.features,
+        &diagnosis.machine.software.backend_libraries,
+    );
+    if built_with.is_empty() {
+        let text = "the processor alone; no backend for another device is built in or loaded";
+        return Finding::new(NAME, Standing::Note, text).command("scripts/build-device --help");
     }
     let text = format!(
-        "built with {}, but llama.cpp sees no device that takes layers: is its driver there, and the device given to \
-         this container?",
-        features.join(", ")
+        "built with {}, but llama.cpp sees no device that takes layers, and run refuses to compute them on the \
+         processor without --n-gpu-layers 0: is its driver there, and the device given to this container?",
+        built_with.join(", ")
     );
-    let finding = Finding::new(NAME, Standing::Note, text);
-    match features.contains(&"cuda") {
+    let finding = Finding::new(NAME, Standing::Missing, text);
+    match built_with.iter().any(|name| name.contains("cuda")) {
         true => finding.command("nvidia-smi"),
         false => finding,
     }

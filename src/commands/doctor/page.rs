@@ -111,6 +111,14 @@ fn build(diagnosis: &Diagnosis) -> Vec<(String, String)> {
         true => "none: the processor only".to_owned(),
         false => diagnosis.build.features.join(", "),
     };
+    let libraries = match software.backend_libraries.get() {
+        Some(names) if !names.is_empty() => names.join(", "),
+        Some(_) => "none loaded".to_owned(),
+        None => format!(
+            "none: {}",
+            software.backend_libraries.reason().unwrap_or_default()
+        ),
+    };
     vec![
         pair("edge-agentic", software.edge_agentic.clone()),
         pair(
@@ -118,6 +126,7 @@ fn build(diagnosis: &Diagnosis) -> Vec<(String, String)> {
             format!("{} ({})", software.llama_cpp, software.crates),
         ),
         pair("device features", features),
+        pair("backend libraries", libraries),
     ]
 }
 

@@ -14,7 +14,7 @@ use crate::plan::locked;
 
 /// A machine with two cores and these devices, everything else as here.
 fn machine(devices: Vec<Device>) -> Machine {
-    let software = Software::this_program("b1", "llama-cpp-2 0");
+    let software = Software::this_program("b1", "llama-cpp-2 0", Known::unknown("compiled in"));
     let mut machine = describe(Path::new("."), devices, software);
     machine.cpu.physical_cores = Known::new(2);
     machine.cpu.available_cores = Known::new(2);
@@ -30,6 +30,7 @@ fn build(features: &[&'static str]) -> BuildFacts {
         features: features.to_vec(),
         optimized: true,
         repack: Repack::None,
+        backend_fault: None,
     }
 }
 
@@ -109,9 +110,9 @@ fn devices_are_judged_with_the_build() {
     };
     let (ok, text) = standing(&["cuda"], vec![processor(), gpu]);
     assert_eq!((ok, text.as_str()), (Standing::Ok, "layers go to CUDA0"));
-    let (note, text) = standing(&["cuda"], vec![processor()]);
+    let (missing, text) = standing(&["cuda"], vec![processor()]);
     assert!(
-        note == Standing::Note && text.contains("built with cuda"),
+        missing == Standing::Missing && text.contains("built with cuda"),
         "{text}"
     );
     let (note, text) = standing(&[], vec![processor()]);
@@ -119,7 +120,14 @@ fn devices_are_judged_with_the_build() {
         note == Standing::Note && text.contains("built without cuda"),
         "{text}"
     );
-    assert_eq!(standing(&["dynamic-backends"], vec![]).0, Standing::Missing);
+    let (note, _) = standing(&["dynamic-backends"], vec![processor()]);
+    assert_eq!(note, Standing::Note);
+    let mut broken = build(&["dynamic-backends"]);
+    broken.backend_fault = Some("libggml-cuda.so: does not load".to_owned());
+    let diagnosis = diagnose(broken, machine(vec![]), everything());
+    let found = finding(&diagnosis, "devices");
+    assert_eq!(found.standing, Standing::Missing);
+    assert!(found.detail.contains("libggml-cuda.so"), "{}", found.detail);
 }
 
 #[test]

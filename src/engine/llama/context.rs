@@ -173,7 +173,7 @@ impl ContextSettings {
         let params = outputs::with_outputs_max(params, outputs);
         let context = model
             .model
-            .new_context(backend(), params)
+            .new_context(backend()?, params)
             .map_err(|e| refused(explanation(&e.to_string())))?;
         if context.n_ctx() != self.ctx_size {
             return Err(LoadError::ContextSize {

@@ -2,17 +2,20 @@
 
 use llama_cpp_2::{LlamaBackendDevice, LlamaBackendDeviceType, list_llama_ggml_backend_devices};
 
+use super::backends::BackendError;
 use super::model::{LoadError, backend};
 use crate::machine::Device;
 
 /// All devices, in llama.cpp's order. Initialises the backends.
-#[must_use]
-pub fn devices() -> Vec<Device> {
-    backend();
-    list_llama_ggml_backend_devices()
+///
+/// # Errors
+/// Where a `dynamic-backends` build cannot load its libraries.
+pub fn devices() -> Result<Vec<Device>, BackendError> {
+    backend()?;
+    Ok(list_llama_ggml_backend_devices()
         .iter()
         .map(described)
-        .collect()
+        .collect())
 }
 
 fn described(d: &LlamaBackendDevice) -> Device {

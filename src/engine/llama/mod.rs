@@ -1,5 +1,6 @@
 //! llama.cpp in this process. The only module tree that names `llama_cpp_2`.
 
+pub mod backends;
 mod candidates;
 mod context;
 mod device;

@@ -10,7 +10,8 @@ use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
 use thiserror::Error;
 
-use super::device::choose;
+use super::backends::{self, BackendError};
+use super::device::{choose, devices};
 use super::log::{self, LogMode};
 use crate::chat::{Token, Vocab};
 
@@ -46,6 +47,9 @@ impl ModelSettings {
 /// Why a model did not load.
 #[derive(Debug, Error)]
 pub enum LoadError {
+    /// No backend, or none of its devices.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
     /// llama.cpp refused the file.
     #[error("llama.cpp could not load {}: {cause}", path.display())]
     Model {
@@ -85,15 +89,17 @@ pub enum LoadError {
     },
 }
 
-/// The process-wide llama.cpp backend; the first call initialises it.
-pub(super) fn backend() -> &'static LlamaBackend {
-    static BACKEND: OnceLock<LlamaBackend> = OnceLock::new();
-    BACKEND.get_or_init(|| {
+/// The process-wide llama.cpp backend; the first call loads the backend libraries, where there are such, and
+/// initialises it.
+pub(super) fn backend() -> Result<&'static LlamaBackend, BackendError> {
+    static BACKEND: OnceLock<Result<LlamaBackend, BackendError>> = OnceLock::new();
+    let initialised = BACKEND.get_or_init(|| {
         log::install(LogMode::Quiet);
         #[cfg(feature = "dynamic-backends")]
-        llama_cpp_2::llama_backend::load_backends();
-        LlamaBackend::init().expect("only this function initialises the backend")
-    })
+        backends::load()?;
+        Ok(LlamaBackend::init().expect("only this function initialises the backend"))
+    });
+    initialised.as_ref().map_err(Clone::clone)
 }
 
 /// llama.cpp's last warnings and errors in one line, or `otherwise`.
@@ -124,7 +130,11 @@ impl LoadedModel {
         mut progress: impl FnMut(f32) + 'static,
     ) -> Result<Self, LoadError> {
         log::install(settings.log);
-        let backend = backend();
+        let backend = backend()?;
+        if settings.gpu_layers > 0 && settings.devices.is_empty() && !settings.vocab_only {
+            let built_with = backends::for_gpus(&backends::features(), &backends::loaded());
+            backends::demand_device(&built_with, &devices()?)?;
+        }
         log::take_tail();
         let mut params = LlamaModelParams::default()
             .with_vocab_only(settings.vocab_only)

@@ -17,7 +17,7 @@ const Q4_K_M: llama_cpp_sys_2::llama_ftype = 15;
 /// Where llama.cpp refuses; `to` may then hold a partial file, so give it a temporary path.
 pub fn to_q4_k_m(from: &Path, to: &Path, threads: u32) -> Result<(), LoadError> {
     log::install(LogMode::Quiet);
-    backend();
+    backend()?;
     log::take_tail();
     let failed = |cause: String| LoadError::Model {
         path: from.to_owned(),
