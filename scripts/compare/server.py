@@ -103,8 +103,6 @@ class Server:
             "prompt_tokens": last["usage"]["prompt_tokens"],
             "evaluated": timings["prompt_n"],
             "output": timings["predicted_n"],
-            "drafted": timings.get("draft_n", 0),
-            "accepted": timings.get("draft_n_accepted", 0),
             "latency": latency,
             "ttft": None if first is None else (first - begin) / 1e6,
             "outside": latency - timings["prompt_ms"] - timings["predicted_ms"],

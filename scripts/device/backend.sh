@@ -52,8 +52,8 @@ build_backend() { # KIND
     build=$out/build-$kind
     run mkdir -p "$out"
     say "building lib$library.so"
-    run cmake -S "$sources" -B "$build" "${options[@]}" >&2 || fail 4 "cmake could not configure $build"
-    run cmake --build "$build" --target "$library" -j "${jobs:-$(getconf _NPROCESSORS_ONLN)}" >&2 || fail 4 "$build: the build failed"
+    run cmake -S "$sources" -B "$build" "${options[@]}" || fail 4 "cmake could not configure $build"
+    run cmake --build "$build" --target "$library" -j "${jobs:-$(getconf _NPROCESSORS_ONLN)}" || fail 4 "$build: the build failed"
     run cp "$build/bin/lib$library.so" "$out/"
     echo "$out/lib$library.so"
 }

@@ -11,13 +11,22 @@ find_nvcc() {
     return 1
 }
 
-# True where a header lies in one of the usual places.
-has_header() { # FILE
+# Where a header lies, of the usual places.
+find_header() { # FILE
     local dir
     for dir in "${VULKAN_SDK:-/nowhere}/include" /usr/include /usr/local/include /opt/rocm/include "${ROCM_PATH:-/nowhere}/include"; do
-        [ -e "$dir/$1" ] && return 0
+        [ -e "$dir/$1" ] && echo "$dir/$1" && return 0
     done
     return 1
+}
+
+has_header() { find_header "$1" >/dev/null; } # FILE
+
+# The patch number of Vulkan's headers, 239 of 1.3.239; 0 where there are none.
+vulkan_headers() {
+    local header
+    header=$(find_header vulkan/vulkan_core.h) || { echo 0 && return; }
+    sed -n 's/^#define VK_HEADER_VERSION \([0-9]*\)$/\1/p' "$header"
 }
 
 has_library() { # NAME
@@ -35,6 +44,9 @@ elsewhere the package cuda-toolkit of NVIDIA's repository; CUDA_PATH names anoth
         vulkan)
             has_tool glslc || echo "glslc: apt-get install -y glslc; dnf install -y glslc; or the LunarG Vulkan SDK"
             has_header vulkan/vulkan.hpp || echo "vulkan/vulkan.hpp: apt-get install -y libvulkan-dev; dnf install -y vulkan-headers"
+            # VK_EXT_layer_settings, which b11434 uses unasked. Debian 12 has 239, Ubuntu 24.04 275, Debian 13 309.
+            ! has_header vulkan/vulkan.hpp || [ "$(vulkan_headers)" -ge 272 ] ||
+                echo "Vulkan headers 1.3.272 or newer, here $(vulkan_headers): a newer system, or the LunarG Vulkan SDK (VULKAN_SDK)"
             has_library vulkan || echo "libvulkan.so: apt-get install -y libvulkan-dev; dnf install -y vulkan-loader-devel"
             has_header spirv/unified1/spirv.hpp || echo "spirv/unified1/spirv.hpp: apt-get install -y spirv-headers; dnf install -y spirv-headers-devel"
             ;;

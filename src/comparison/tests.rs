@@ -33,7 +33,7 @@ fn plan(options: &[&str]) -> Plan {
 }
 
 fn machine() -> Machine {
-    let software = Software::this_program("b0", "none");
+    let software = Software::this_program("b0", "none", Known::unknown("compiled in"));
     describe(Path::new("."), Vec::new(), software)
 }
 

@@ -13,6 +13,7 @@ mod bad_request;
 mod bench;
 mod compare;
 mod conditions;
+mod device_scripts;
 mod disk_full;
 mod docs;
 mod doctor;

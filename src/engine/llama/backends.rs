@@ -283,7 +283,7 @@ mod tests {
         let nowhere = root.path().join("nowhere");
         let found = first_with_libraries(&[nowhere, a.clone(), b.clone()]);
         assert_eq!(found, Ok(vec![b.join("libggml-cpu-x64.so")]));
-        let error = first_with_libraries(&[a.clone()]).expect_err("no processor");
+        let error = first_with_libraries(std::slice::from_ref(&a)).expect_err("no processor");
         let text = error.to_string();
         assert!(text.contains("libggml-cpu*.so"), "{text}");
         assert!(text.contains(&a.display().to_string()) && text.contains(VARIABLE));
