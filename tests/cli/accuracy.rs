@@ -126,6 +126,7 @@ fn the_phase_leaves_records_scores_and_the_references_shapes() {
         names,
         [
             "valid",
+            "phases",
             "accuracy_samples",
             "accuracy_overall",
             "accuracy_normalized"
