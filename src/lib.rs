@@ -19,6 +19,7 @@ pub mod machine;
 pub mod metrics;
 pub mod output;
 pub mod plan;
+mod random;
 pub mod record;
 pub mod replay;
 pub mod results;

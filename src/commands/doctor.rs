@@ -16,8 +16,8 @@ use super::print;
 use crate::cli::DoctorArgs;
 use crate::engine::llama::{LLAMA_BUILD, LLAMA_CRATES, backends, devices};
 use crate::exit::{Classify, Exit, Failure};
-use crate::machine::memory::{Host, Repack};
-use crate::machine::{Software, describe, host_memory_available};
+use crate::machine::memory::Host;
+use crate::machine::{Software, describe};
 use crate::output::render_page;
 
 pub use build::BuildFacts;
@@ -58,9 +58,5 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
 }
 
 fn inspected(path: &Path, devices: &[crate::machine::Device]) -> Result<Inspection, Failure> {
-    let host = Host {
-        available_bytes: host_memory_available(),
-        repack: Repack::of_this_program(),
-    };
-    inspect::report(path, devices, host).bad_input()
+    inspect::report(path, devices, Host::here()).bad_input()
 }

@@ -13,8 +13,7 @@ use super::print;
 use crate::cli::InspectArgs;
 use crate::engine::llama::devices;
 use crate::exit::{Classify, Exit, Failure};
-use crate::machine::host_memory_available;
-use crate::machine::memory::{Host, Repack};
+use crate::machine::memory::Host;
 use crate::output::render_page;
 
 pub use data::Inspection;
@@ -26,11 +25,7 @@ pub use tokens::{Difference, TokenizerCheck};
 /// # Errors
 /// Where the file is no sound model.
 pub fn run(args: &InspectArgs) -> Result<Exit, Failure> {
-    let host = Host {
-        available_bytes: host_memory_available(),
-        repack: Repack::of_this_program(),
-    };
-    let mut inspection = report(&args.file, &devices().setup()?, host).bad_input()?;
+    let mut inspection = report(&args.file, &devices().setup()?, Host::here()).bad_input()?;
     if let Some(tokenizer) = &args.tokenizer
         && inspection.problems.is_empty()
     {

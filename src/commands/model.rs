@@ -14,9 +14,9 @@ use crate::chat::{ChatError, ChatTemplate, prefix};
 use crate::engine::llama::{FlashAttention, LoadError, LoadedModel, LogMode, ModelSettings};
 use crate::engine::speculation;
 use crate::exit::{Classify, Exit, Failure};
+use crate::machine::Device;
 use crate::machine::identity::identify;
 use crate::machine::memory::{self, MemoryPlan};
-use crate::machine::{Device, host_memory_available};
 use crate::plan::{EnginePlan, ModelPlan};
 
 /// Validates the file's header, all parts included. Metadata and tensors that disagree about a prediction head are
@@ -174,10 +174,7 @@ impl<'a> Needs<'a> {
             snapshots,
             rollback_tokens: plan.rollback_tokens(held_back),
             devices,
-            host: memory::Host {
-                available_bytes: host_memory_available(),
-                repack: memory::Repack::of_this_program(),
-            },
+            host: memory::Host::here(),
         }
     }
 }

@@ -4,6 +4,8 @@
 use serde::Serialize;
 
 use super::pairs::Pair;
+use crate::chat::Token;
+use crate::chat::prefix::common_prefix;
 
 /// What differs between the replies of the compared turns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -84,7 +86,7 @@ impl Outputs {
 }
 
 /// Number, from 1, of the first token that two replies do not have in common.
-fn position(a: &[i32], b: &[i32]) -> Option<usize> {
-    let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+fn position(a: &[Token], b: &[Token]) -> Option<usize> {
+    let common = common_prefix(a, b);
     (common < a.len().max(b.len())).then_some(common + 1)
 }

@@ -95,11 +95,9 @@ fn subject(path: &str) -> (String, bool) {
         "program.llama_cpp" | "program.llama_cpp_crates" => ("llama.cpp".to_owned(), true),
         // Which turns there are, or what is counted of them, changes none that both have.
         "profile" | "seed" | "dataset" | "dataset.name" | "model.name" => (last, false),
-        "replay.osl_window"
-        | "replay.tokenizer"
-        | "replay.time_cap_s"
-        | "replay.turn_timeout_s"
-        | "replay.repeat" => (last, false),
+        "replay.osl_window" | "replay.time_cap_s" | "replay.turn_timeout_s" | "replay.repeat" => {
+            (last, false)
+        }
         "dataset.sha256" => ("data set".to_owned(), true),
         "model.template_sha256" | "model.template_tools" => ("chat template".to_owned(), true),
         "engine.mtp" | "engine.synthetic_acceptance" => ("drafts (--mtp)".to_owned(), true),

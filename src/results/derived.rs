@@ -236,25 +236,19 @@ fn checks(
 /// A result is that of both phases of one run. Scores of other settings, drafts among them, are another result's.
 fn phases(plan: &Plan) -> Check {
     let settings = format!("--mtp {}", plan.engine.mtp);
+    let alone = |phase: &str, other: &str| {
+        format!(
+            "{phase} only: there is no {other} result of these settings ({settings}), and one of another run does not \
+             count"
+        )
+    };
     let (passed, detail) = match (&plan.dataset, &plan.accuracy) {
         (Some(_), Some(_)) => (
             true,
             format!("performance and accuracy, both with {settings}"),
         ),
-        (_, None) => (
-            false,
-            format!(
-                "performance only: there is no accuracy result of these settings ({settings}), and one of another run \
-                 does not count"
-            ),
-        ),
-        (None, _) => (
-            false,
-            format!(
-                "accuracy only: there is no performance result of these settings ({settings}), and one of another run \
-                 does not count"
-            ),
-        ),
+        (_, None) => (false, alone("performance", "accuracy")),
+        (None, _) => (false, alone("accuracy", "performance")),
     };
     Check {
         name: "phases".to_owned(),

@@ -193,13 +193,9 @@ impl RunDir {
     /// # Errors
     /// Where files cannot be created in it.
     pub fn existing(path: &Path) -> Result<Self, ResultsError> {
-        if !path.is_dir() {
-            return Err(no_directory(path));
-        }
+        let dir = Self::to_read(path)?;
         probe_writable(path)?;
-        Ok(Self {
-            path: path.to_owned(),
-        })
+        Ok(dir)
     }
 
     /// The directory of an earlier run, to read only.
@@ -211,7 +207,10 @@ impl RunDir {
             true => Ok(Self {
                 path: path.to_owned(),
             }),
-            false => Err(no_directory(path)),
+            false => Err(ResultsError::File {
+                path: path.to_owned(),
+                cause: "no such directory".to_owned(),
+            }),
         }
     }
 
@@ -365,13 +364,6 @@ fn judged_anew(rows: &[SampleRecord], data: &bfcl::dataset::Dataset) -> Result<(
         });
     }
     Ok(())
-}
-
-fn no_directory(path: &Path) -> ResultsError {
-    ResultsError::File {
-        path: path.to_owned(),
-        cause: "no such directory".to_owned(),
-    }
 }
 
 /// The text of a file that need not be there.

@@ -53,7 +53,8 @@ impl Reply<'_, '_> {
         sampler.accept(token, self.clock)
     }
 
-    /// Takes in the tokens of a step just chosen, which verified `drafted` ones, up to one that ends the turn; why it ends, if it does.
+    /// Takes in the tokens of a step just chosen, which verified `drafted` ones, up to one that ends the turn; why it
+    /// ends, if it does.
     fn emit(&mut self, tokens: &[Token], drafted: usize) -> Option<StopReason> {
         let now = self.clock.now();
         let before = self.out.output.len();

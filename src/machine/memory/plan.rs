@@ -9,7 +9,7 @@ use super::pool::{self, Fit, Pool};
 use super::remedy::{self, Remedy};
 use super::weights::{HOST, Placement};
 use super::{Repack, Settings};
-use crate::machine::{Device, offload_targets};
+use crate::machine::{Device, host_memory_available, offload_targets};
 
 /// The host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,17 @@ pub struct Host {
     pub available_bytes: Option<u64>,
     /// The layout that its processor's backend copies weights into.
     pub repack: Repack,
+}
+
+impl Host {
+    /// This machine, as it is now, with this program.
+    #[must_use]
+    pub fn here() -> Self {
+        Self {
+            available_bytes: host_memory_available(),
+            repack: Repack::of_this_program(),
+        }
+    }
 }
 
 /// Everything a plan depends on.
@@ -63,10 +74,7 @@ impl<'a> Request<'a> {
             facts,
             tensors: model.tensors(),
             settings,
-            host: Host {
-                available_bytes: crate::machine::host_memory_available(),
-                repack: Repack::of_this_program(),
-            },
+            host: Host::here(),
             devices,
             device_names: &[],
         }
