@@ -3,10 +3,7 @@
 Counted are the weights alone. Cells of the KV cache (64 KiB a token on the 27B) come on top, so the true share is higher.
 """
 
-import json
-import subprocess
-
-from compare.common import FAILED, Stop
+from compare.common import BAD_INPUT, SETUP, printed_json
 
 # GB/s by what the name of the device or the board contains; the makers' data sheets.
 KNOWN = (
@@ -21,19 +18,10 @@ KNOWN = (
 )
 
 
-def asked(binary, *arguments):
-    """What edge-agentic prints as JSON."""
-    command = [str(binary), *map(str, arguments), "--format", "json"]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    try:
-        return json.loads(done.stdout)
-    except ValueError as error:
-        raise Stop(FAILED, f"{' '.join(command)}: {done.stderr[-2000:] or error}") from error
-
-
 def of_device(binary):
     """(devices that llama.cpp sees, bandwidth in GB/s or None): by the names of the device, the board, the processor."""
-    machine = asked(binary, "doctor")["machine"]
+    # Doctor ends with 3 where `run` would lack something, its data for instance.
+    machine = printed_json([binary, "doctor", "--format", "json"], (0, SETUP))["machine"]
     devices = [f"{d['name']}: {d['description']}" for d in machine["devices"]]
     board = machine["board"]
     names = [*devices, machine["cpu"]["brand"]["value"], board["model"]["value"], board["product"]["value"]]
@@ -46,7 +34,7 @@ class Weights:
 
     def __init__(self, binary, model):
         sizes = {}
-        for row in asked(binary, "inspect", model)["census"]:
+        for row in printed_json([binary, "inspect", model, "--format", "json"], (0, BAD_INPUT))["census"]:
             sizes[row["role"]] = sizes.get(row["role"], 0) + row["bytes"]
         embedding, mtp = sizes.pop("embedding", 0), sizes.pop("mtp", 0)
         # A model without an output matrix multiplies with its embedding; otherwise a token reads one row of that.

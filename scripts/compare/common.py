@@ -1,10 +1,12 @@
 """Exit codes, the one exception, progress, the programs that are compared, and the machine."""
 
 import datetime
+import json
 import os
 import pathlib
 import platform
 import shutil
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -45,6 +47,24 @@ def find_runner(given):
         if candidate and os.access(candidate, os.X_OK):
             return pathlib.Path(candidate).resolve()
     raise Stop(SETUP, "edge-agentic is not built: cargo build --release --locked, or name it with --binary")
+
+
+def printed(command, codes=(0,)):
+    """What a program prints on stdout, where it ends with one of these exit codes."""
+    command = [str(part) for part in command]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode not in codes:
+        raise Stop(FAILED, f"exit code {done.returncode}: {' '.join(command)}\n{done.stderr[-2000:]}")
+    return done.stdout
+
+
+def printed_json(command, codes=(0,)):
+    """The same of a program that prints JSON."""
+    text = printed(command, codes)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise Stop(FAILED, f"no JSON: {' '.join(map(str, command))}: {error}") from error
 
 
 def machine():

@@ -2,9 +2,8 @@
 
 import json
 import random
-import subprocess
 
-from compare.common import FAILED, Stop
+from compare.common import printed
 from compare.replayed import read_conversations
 
 # New prompt tokens of each turn after the first: about what the recorded conversations' turns add.
@@ -37,11 +36,8 @@ def write(path, rows_):
 
 def prompt_tokens(binary, model, dataset):
     """Tokens of every turn's prompt, as the model's own vocabulary and template cut them."""
-    command = [str(binary), "prompts", "--model", str(model), "--dataset", str(dataset)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Stop(FAILED, f"exit code {done.returncode}: {' '.join(command)}\n{done.stderr[-2000:]}")
-    return [json.loads(line)["n_tokens"] for line in done.stdout.splitlines()]
+    lines = printed([binary, "prompts", "--model", model, "--dataset", dataset]).splitlines()
+    return [json.loads(line)["n_tokens"] for line in lines]
 
 
 def conversation_at(binary, model, depth, turns, directory):
