@@ -15,6 +15,8 @@ mod overflow;
 mod row;
 
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
