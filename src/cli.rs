@@ -9,6 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 pub use self::run::{Overflow, PhaseArgs, Profile, Reasoning, ResultsArgs, RunArgs, SyntheticArgs};
+use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{FlashAttention, KvType, LLAMA_BUILD, LLAMA_CRATES};
 use crate::engine::speculation::Mtp;
 use crate::output::Format;
@@ -186,6 +187,9 @@ pub struct BenchArgs {
     /// How often each test is measured.
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repetitions: u32,
+    /// Where decode calls end: lean or cut, as in run.
+    #[arg(long, value_enum, default_value = "lean")]
+    pub boundaries: Boundaries,
     #[command(flatten)]
     #[allow(missing_docs)]
     pub engine: EngineArgs,

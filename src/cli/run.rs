@@ -91,7 +91,8 @@ pub struct RunArgs {
     /// Repeat every K-th turn from an empty cache and compare its tokens. Costs a full prefill each; not timed.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub self_check: Option<u32>,
-    /// Where decode calls end: lean (as few as possible) or server (as llama-server b11434, for comparing tokens).
+    /// Where decode calls end: lean (as few as possible), cut (one more per turn; docs/performance.md says when that is
+    /// faster) or server (as llama-server b11434, for comparing tokens).
     #[arg(long, value_enum, default_value = "lean")]
     pub boundaries: Boundaries,
     #[command(flatten)]

@@ -14,10 +14,11 @@ use super::Token;
 #[serde(rename_all = "snake_case")]
 pub enum Boundaries {
     /// None of their own: the prompt goes through in the fewest calls, and the few tokens after its reusable prefix
-    /// are rolled back and evaluated again together with the first generated one.
+    /// are rolled back and evaluated again together with the first generated one. Without MTP every generation step
+    /// then writes the recurrent states to roll back to.
     Lean,
-    /// One cut, at the end of the reusable prefix: what `Lean` is checked against, and where it cannot roll back.
-    #[value(hide = true)]
+    /// One cut, at the end of the reusable prefix: one pass over the weights more per turn, and plain generation
+    /// steps. What `Lean` is checked against, and what it does where it cannot roll back.
     Cut,
     /// The cuts of llama-server b11434, for token-by-token comparison with it.
     Server,

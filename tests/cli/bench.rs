@@ -77,6 +77,19 @@ fn a_model_without_a_template_is_measured_too() {
 }
 
 #[test]
+fn boundaries_can_be_cut_but_not_a_servers() {
+    let options = ["--boundaries", "cut", "--depth", "200", "--format", "json"];
+    let stdout = bench(tiny(), &options).ends(0).stdout;
+    let report: Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(report["plan"]["engine"]["boundaries"], "cut");
+    bench(tiny(), &["--boundaries", "server"]).ends(2).says(&[
+        "--boundaries server",
+        "bench has tokens alone",
+        "lean or cut",
+    ]);
+}
+
+#[test]
 fn a_depth_beyond_the_context_is_bad_input() {
     bench(tiny(), &["--depth", "0,1000"]).ends(2).says(&[
         "--depth 1000",

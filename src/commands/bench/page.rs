@@ -33,6 +33,7 @@ fn settings(report: &BenchReport) -> Vec<(String, String)> {
             "KV cache",
             format!("{} / {}", context.cache_type_k, context.cache_type_v),
         ),
+        ("boundaries", report.plan.engine.boundaries.to_string()),
         ("repetitions", report.plan.repetitions.to_string()),
     ];
     rows.map(|(name, value)| (name.to_owned(), value)).into()

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::measure::Test;
 use crate::cli::{BenchArgs, Reasoning};
-use crate::engine::cuts::Boundaries;
 use crate::plan::{EnginePlan, PlanError};
 
 /// A benchmark's plan.
@@ -18,7 +17,7 @@ pub struct BenchPlan {
     pub n_gen: usize,
     /// Measurements of each test.
     pub repetitions: u32,
-    /// How llama.cpp runs. Boundaries are always lean: the others exist to be compared with.
+    /// How llama.cpp runs.
     pub engine: EnginePlan,
 }
 
@@ -37,7 +36,7 @@ impl BenchPlan {
             n_prompt: args.n_prompt as usize,
             n_gen: args.n_gen as usize,
             repetitions: args.repetitions,
-            engine: EnginePlan::new(&args.engine, Boundaries::Lean, Reasoning::Off, threads)?,
+            engine: EnginePlan::new(&args.engine, args.boundaries, Reasoning::Off, threads)?,
         };
         let context = plan.engine.context.ctx_size as usize;
         for &depth in &plan.depths {
