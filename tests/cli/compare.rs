@@ -167,6 +167,30 @@ fn t3_01_rows_of_other_settings_are_refused() {
 }
 
 #[test]
+fn a_draft_longer_than_the_setting_is_refused_before_it_is_counted() {
+    let dir = scratch();
+    let options = ["--mtp", "2", "--conversations", "1", "--turns", "2"];
+    let run = replayed(&dir, "run", tiny_mtp(), &options, 0);
+    let path = run.join("turns.jsonl");
+    let text = fs::read_to_string(&path).expect("rows");
+    // More than there is memory for, and more than there can be.
+    for number in ["3", "4000000000", "18446744073709551615"] {
+        let from = "\"step_drafted\":[0";
+        let to = format!("\"step_drafted\":[{number}");
+        fs::write(&path, text.replacen(from, &to, 1)).expect("writable");
+        for verb in ["report", "compare"] {
+            let mut command = edge(verb);
+            command.arg(&run);
+            if verb == "compare" {
+                command.arg(&run);
+            }
+            let said = format!("line 1: step 0 has {number} drafted tokens, expected at most 2");
+            command.ends(2).says(&["turns.jsonl", &said]);
+        }
+    }
+}
+
+#[test]
 fn a_directory_that_is_no_run_is_refused() {
     let dir = scratch();
     let nothing = dir.path().join("nothing");
