@@ -107,10 +107,9 @@ fn reasons(runs: &[RunFigures; 2], lengths: &Lengths) -> Vec<String> {
         .filter_map(|(which, run)| {
             let share = run.loop_share.filter(|share| *share > LOOPS)?;
             Some(format!(
-                "{:.1} % of the {which} run's tokens are in {} replies that end in a loop (more than {:.0} %): their \
-                 speed says nothing of the model's",
+                "{:.1} % of the {which} run's compared tokens are in replies that end in a loop (more than {:.0} %): \
+                 their speed says nothing of the model's",
                 share * 100.0,
-                run.degenerate,
                 LOOPS * 100.0
             ))
         })
@@ -138,6 +137,18 @@ fn notes(runs: &[RunFigures; 2], subjects: &[String]) -> Vec<String> {
         if let Some(how) = &run.synthetic {
             notes.push(format!(
                 "the {which} run is synthetic ({how}): its times tell about the device, its replies are not the model's"
+            ));
+        }
+        notes.extend(
+            run.problems
+                .iter()
+                .map(|p| format!("the {which} run is not valid: {p}")),
+        );
+        if run.resumed > 0 {
+            notes.push(format!(
+                "the {which} run was continued (--resume, {} times): the machine that is compared is the one on which \
+                 it started",
+                run.resumed
             ));
         }
         if !run.complete {

@@ -21,7 +21,7 @@ use self::pairs::Pair;
 pub use self::settings::Difference;
 pub use self::speed::{Drawn, Figures, OfConversation, Ratio};
 use crate::machine::Machine;
-use crate::metrics::{Summary, degenerate};
+use crate::metrics::{ProblemKind, Summary, degenerate};
 use crate::plan::Plan;
 use crate::record::TurnRecord;
 
@@ -58,6 +58,10 @@ pub struct RunFigures {
     pub complete: bool,
     /// Whether it is valid.
     pub valid: bool,
+    /// Why it is not, besides what `synthetic` says.
+    pub problems: Vec<String>,
+    /// How often it was continued with `--resume`.
+    pub resumed: usize,
     /// What of its replies is not the model's, if anything.
     pub synthetic: Option<String>,
     /// Draft tokens verified.
@@ -165,6 +169,13 @@ impl RunFigures {
             selected: summary.turns.selected(),
             complete: summary.complete,
             valid: summary.valid,
+            problems: summary
+                .problems
+                .iter()
+                .filter(|p| p.kind != ProblemKind::Synthetic)
+                .map(|p| p.message.clone())
+                .collect(),
+            resumed: summary.resumed,
             synthetic: side.plan.synthetic(),
             drafted: summary.speculation.drafted,
             acceptance: summary.speculation.acceptance,

@@ -25,11 +25,13 @@ pub struct Difference {
 }
 
 /// Parts of `machine.json` that are readings of a moment, or said by the plan.
-const OF_THE_MOMENT: [&str; 7] = [
+const OF_THE_MOMENT: [&str; 9] = [
     "schema",
     "disk",
     "conditions",
-    "software",
+    "software.edge_agentic",
+    "software.llama_cpp",
+    "software.crates",
     "memory.available_bytes",
     "memory.swap_free_bytes",
     "limits.memory_free_bytes",
@@ -142,9 +144,14 @@ fn of_machines(first: &Machine, second: &Machine) -> Vec<Difference> {
         .filter(|leaf| !of_the_moment(&leaf.path))
         .map(|leaf| {
             let [first, second] = leaf.values;
+            // Which library computes is chosen by what lies beside the program, on the same machine too.
+            let subject = match leaf.path.starts_with("software.backend_libraries") {
+                true => "backend libraries",
+                false => "machine",
+            };
             Difference {
                 setting: format!("machine.{}", leaf.path.trim_end_matches(".value")),
-                subject: "machine".to_owned(),
+                subject: subject.to_owned(),
                 counts: true,
                 first,
                 second,

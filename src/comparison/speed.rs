@@ -1,9 +1,13 @@
 //! How many times as fast the second run is as the first, per figure, overall and per conversation.
 
+use std::collections::HashMap;
+use std::hash::Hash;
+
 use serde::Serialize;
 
 use super::bootstrap::{FEWEST, Mean, Unit, interval};
 use super::pairs::{Pair, by_conversation};
+use crate::accuracy::split_repeat;
 use crate::metrics::{latency_ns, tpot_ns, ttft_ns};
 use crate::record::TurnRecord;
 
@@ -11,9 +15,9 @@ use crate::record::TurnRecord;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Drawn {
-    /// Whole conversations.
+    /// Whole conversations, with all passes over them.
     Conversations,
-    /// Single turns. Those of one conversation are alike, so the interval is rather too narrow.
+    /// Single turns, with all passes over them. Those of one conversation are alike, so the interval is rather too narrow.
     Turns,
 }
 
@@ -126,21 +130,23 @@ impl Ratio {
                 second: measure(pair.1)?,
             })
         };
-        let turns: Vec<Unit> = pairs.iter().filter_map(unit).collect();
-        let conversations: Vec<Unit> = by_conversation(pairs)
-            .into_iter()
-            .map(|(_, part)| Unit::total(&part.iter().filter_map(unit).collect::<Vec<_>>()))
-            .filter(|unit| unit.ratio().is_some())
+        let measured: Vec<(&TurnRecord, Unit)> = pairs
+            .iter()
+            .filter_map(|pair| Some((pair.0, unit(pair)?)))
             .collect();
-        let (units, drawn) = match conversations.len() {
-            FEWEST.. => (&conversations, Drawn::Conversations),
-            _ => (&turns, Drawn::Turns),
-        };
-        let total = Unit::total(&turns);
+        // Another pass (--repeat) replays the same thing: it makes what one draws from no more varied.
+        let conversation = |row: &TurnRecord| split_repeat(&row.conversation_id).0.to_owned();
+        let mut units = pooled(&measured, conversation);
+        let mut drawn = Drawn::Conversations;
+        if units.len() < FEWEST {
+            units = pooled(&measured, |row| (conversation(row), row.turn));
+            drawn = Drawn::Turns;
+        }
+        let total = Unit::total(&units);
         let [first, second] = total.means().map_or([None; 2], |means| means.map(Some));
-        let interval = interval(units);
+        let interval = interval(&units);
         Self {
-            turns: turns.len(),
+            turns: measured.len(),
             first,
             second,
             ratio: total.ratio(),
@@ -148,6 +154,22 @@ impl Ratio {
             drawn: interval.map(|_| drawn),
         }
     }
+}
+
+/// What was measured, added up by `key`, in the order in which each key is first met.
+fn pooled<K: Eq + Hash>(
+    measured: &[(&TurnRecord, Unit)],
+    key: impl Fn(&TurnRecord) -> K,
+) -> Vec<Unit> {
+    let (mut units, mut places) = (Vec::new(), HashMap::new());
+    for (row, unit) in measured {
+        let place = *places.entry(key(row)).or_insert(units.len());
+        if place == units.len() {
+            units.push(Unit::default());
+        }
+        units[place].add(unit);
+    }
+    units
 }
 
 /// Figures per conversation.

@@ -334,6 +334,80 @@ fn another_machine_is_one_difference_and_moments_are_none() {
 }
 
 #[test]
+fn another_backend_library_is_a_difference_on_the_same_machine() {
+    let same = rows(plain);
+    let (plan, summary) = (plan(&[]), summary(&same, 5));
+    let side = |machine| Side {
+        directory: "out",
+        plan: &plan,
+        machine,
+        rows: &same,
+        summary: &summary,
+    };
+    let [mut here, mut there] = [machine(), machine()];
+    here.software.backend_libraries = Known::new(vec!["libggml-cpu-haswell.so".to_owned()]);
+    there.software.backend_libraries = Known::new(vec!["libggml-cpu-zen4.so".to_owned()]);
+    let of = Comparison::of(&side(&here), &side(&there));
+    assert_eq!(of.compared, ["backend libraries"]);
+    assert_eq!(of.differences[0].first, "libggml-cpu-haswell.so");
+    // One program has it compiled in, the other loads it.
+    let of = Comparison::of(&side(&machine()), &side(&there));
+    assert_eq!(of.compared, ["backend libraries"], "{:?}", of.differences);
+}
+
+#[test]
+fn passes_over_the_same_conversations_make_no_interval_narrower() {
+    let faster = |i: usize| (plain(i).0, 900_000 - 20_000 * i as u64);
+    let (first, second) = (rows(plain), rows(faster));
+    let once = compared((&first, &[]), (&second, &[])).overall;
+    assert_eq!(once.latency.drawn, Some(Drawn::Turns));
+    // The same turns, replayed four times: eight conversations by name, two in truth.
+    let passes = |of: &[TurnRecord]| -> Vec<TurnRecord> {
+        let pass = |n: u32| {
+            of.iter().cloned().map(move |mut row| {
+                if n > 1 {
+                    row.conversation_id += &format!("__repeat_{n}");
+                }
+                row
+            })
+        };
+        (1..=4).flat_map(pass).collect()
+    };
+    let (first, second) = (passes(&first), passes(&second));
+    let of = Figures::of(&pairs::pair(&first, &second).0);
+    assert_eq!(
+        (of.latency.turns, of.latency.drawn),
+        (40, Some(Drawn::Turns))
+    );
+    assert_eq!(of.latency.ratio, once.latency.ratio);
+    let ends = |ratio: &Ratio| ratio.interval.expect("ten turns");
+    for (a, b) in ends(&of.latency).into_iter().zip(ends(&once.latency)) {
+        assert!((a - b).abs() < 1e-9, "{a} {b}");
+    }
+}
+
+#[test]
+fn what_makes_a_run_invalid_is_said_beside_its_speed() {
+    let first = rows(plain);
+    let mut second = rows(|i| (plain(i).0, 500_000));
+    second[4].token_ns[3] = 0;
+    for row in &mut second[5..] {
+        row.attempt = 2;
+    }
+    let of = compared((&first, &[]), (&second, &[]));
+    assert_eq!(of.finding.kind, Kind::Faster);
+    assert!(of.runs[0].valid && of.runs[0].problems.is_empty());
+    assert!(!of.runs[1].valid && of.runs[1].resumed == 2);
+    for part in [
+        "the second run is not valid: ",
+        "was continued (--resume, 2 times)",
+    ] {
+        let notes = &of.finding.notes;
+        assert!(notes.iter().any(|n| n.contains(part)), "{part}: {notes:?}");
+    }
+}
+
+#[test]
 fn a_synthetic_run_is_labelled_and_needs_no_verdict() {
     let first = rows(plain);
     let second = rows(|i| (plain(i).0, 500_000));

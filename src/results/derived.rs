@@ -281,7 +281,8 @@ pub(super) fn facts(plan: &Plan, rows: &Rows, figures: Option<&AccuracyFigures>)
         samples: plan.accuracy.as_ref().map(|planned| SampleCounts {
             planned: planned.samples,
             answered: rows.samples.len(),
-            failed: figures.map_or(0, |f| f.failed),
+            // Not from the figures, which a comparison has not: it must not call such a run valid.
+            failed: rows.samples.iter().filter(|s| s.output.is_none()).count(),
             decided: planned.stop_when_decided
                 && figures.is_some_and(|f| {
                     !matches!(f.certainty, None | Some(accuracy::Certainty::Open))

@@ -138,6 +138,31 @@ fn the_phase_leaves_records_scores_and_the_references_shapes() {
         summary.samples.map(|s| (s.planned, s.answered, s.failed)),
         Some((SAMPLES, SAMPLES, 0))
     );
+    a_comparison_knows_what_has_no_reply(&out);
+}
+
+/// A comparison reads rows without judging them anew.
+fn a_comparison_knows_what_has_no_reply(out: &Path) {
+    let valid = || {
+        let mut command = edge("compare");
+        command.arg(out).arg(out).args(["--format", "json"]);
+        let of: Value = serde_json::from_str(&command.ends(0).stdout).expect("strict JSON");
+        of["runs"][0].clone()
+    };
+    assert_eq!(valid()["valid"], true);
+    let path = out.join("samples.jsonl");
+    let text = fs::read_to_string(&path).expect("rows");
+    let mut first: Value = serde_json::from_str(text.lines().next().expect("a row")).expect("JSON");
+    first["output"] = Value::Null;
+    let rest: String = text.split_inclusive('\n').skip(1).collect();
+    fs::write(&path, format!("{first}\n{rest}")).expect("writable");
+    let of = valid();
+    assert_eq!(of["valid"], false);
+    let said = of["problems"][0].as_str().expect("a reason");
+    assert!(
+        said.contains("1 of 14 BFCL samples have no reply"),
+        "{said}"
+    );
 }
 
 #[test]
