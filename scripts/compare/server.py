@@ -1,5 +1,6 @@
 """llama-server: started on a free port of loopback, asked, stopped."""
 
+import contextlib
 import hashlib
 import http.client
 import json
@@ -31,13 +32,23 @@ class Server:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, _, error, __):
+        lost = isinstance(error, (ConnectionError, TimeoutError, http.client.HTTPException))
+        if lost:
+            # A process that dies closes its connections a moment before it has ended.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(timeout=2)
+        ended = self.process.poll()
         self.process.terminate()
         try:
             self.process.wait(timeout=15)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        # Uncaught, these would end the script with the exit code of a difference.
+        if lost:
+            state = "still ran" if ended is None else f"had ended with {ended}"
+            raise Stop(FAILED, f"llama-server gave no answer ({error!r}) and {state}:\n{self.tail()}") from error
 
     def wait_until_ready(self, seconds):
         deadline = time.monotonic() + seconds

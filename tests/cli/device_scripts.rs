@@ -7,7 +7,7 @@ use std::path::Path;
 use assert_cmd::Command;
 use assert_cmd::assert::Assert;
 
-use crate::harness::scratch;
+use crate::harness::{PROGRAM, scratch};
 
 fn script(name: &str, arguments: &[&str]) -> Assert {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -43,6 +43,17 @@ fn build_device_says_what_it_offers_and_refuses_the_rest() {
         );
     }
     script("build-device", &["backend", "metal"]).code(2);
+    for (wrong, option) in [
+        (&["pack", "--check", "--dry-run"][..], "--check"),
+        (&["cpu", "--out", "x", "--check"], "--out"),
+        (&["backend", "cpu", "--vocab", "x", "--check"], "--vocab"),
+    ] {
+        let said = stderr(&script("build-device", wrong).code(2));
+        assert!(
+            said.contains(&format!("{option} is no option of")),
+            "{said}"
+        );
+    }
 }
 
 #[test]
@@ -99,14 +110,112 @@ fn what_a_device_needs_is_looked_for_first() {
     );
 }
 
-#[test]
-fn device_check_names_what_is_missing() {
-    if std::process::Command::new("python3")
+fn python() -> bool {
+    let there = std::process::Command::new("python3")
         .arg("--version")
         .output()
-        .is_err()
-    {
+        .is_ok();
+    if !there {
         println!("skipped: no python3 here");
+    }
+    there
+}
+
+/// Is ready, and dies of its first question.
+#[cfg(unix)]
+const DYING_SERVER: &str = r#"#!/usr/bin/env python3
+import http.server, os, sys
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"{}")
+    def do_POST(self):
+        print("the last words", flush=True)
+        os._exit(7)
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Handler).serve_forever()
+"#;
+
+#[test]
+#[cfg(unix)]
+fn a_server_that_dies_is_a_failed_side_and_no_difference() {
+    use std::os::unix::fs::PermissionsExt;
+    if !python() {
+        return;
+    }
+    let dir = scratch();
+    let server = dir.path().join("llama-server");
+    fs::write(&server, DYING_SERVER).expect("a file");
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).expect("executable");
+    let server = server.display().to_string();
+    let data = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/assets/sample_conversations.jsonl"
+    );
+    // The model is opened by neither side: the server is a fake, and ours does not begin.
+    let given = [
+        "--peer",
+        &server,
+        "--binary",
+        PROGRAM,
+        "--model",
+        data,
+        "--dataset",
+        data,
+    ];
+    for more in [&["--latency"][..], &[]] {
+        let arguments: Vec<&str> = given.iter().chain(more).copied().collect();
+        let said = stderr(&script("compare-server", &arguments).code(4));
+        for part in ["gave no answer", "had ended with 7", "the last words"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+}
+
+/// Runs device-check with a side that fails in its second row; everything that takes a device is left out.
+const FAILING_SIDE: &str = r#"
+import importlib.machinery, importlib.util, pathlib, sys
+path = sys.argv.pop(1)
+sys.path.insert(0, str(pathlib.Path(path).parent))
+loader = importlib.machinery.SourceFileLoader("device_check", path)
+check = importlib.util.module_from_spec(importlib.util.spec_from_loader("device_check", loader))
+sys.dont_write_bytecode = True
+loader.exec_module(check)
+side = dict(prefill_ts=10, decode_ts=5, share=None, accepted=0, latency=7, tokens=3)
+def all_cells(*given):
+    given[-1].append({"depth": 4096, "mode": "plain", "server": side, "ours": side, "turns": []})
+    raise check.Stop(check.FAILED, "the second row's server died")
+check.prepare = lambda args, *_: pathlib.Path("model")
+check.programs = lambda args: (None, None)
+check.of_device = lambda runner: (["CPU"], None)
+check.all_cells = all_cells
+sys.exit(check.main())
+"#;
+
+#[test]
+fn what_was_measured_before_a_side_failed_is_shown_and_kept() {
+    if !python() {
+        return;
+    }
+    let dir = scratch();
+    let work = dir.path().display().to_string();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/device-check");
+    let ended = Command::new("python3")
+        .args(["-c", FAILING_SIDE, path, "--work", &work])
+        .assert()
+        .code(4);
+    let said = stderr(&ended);
+    assert!(said.contains("the second row's server died"), "{said}");
+    let table = stdout(&ended);
+    assert!(table.contains("| 4096 | plain | 5.0 |"), "{table}");
+    assert!(table.contains("1 of 9 rows were measured"), "{table}");
+    let kept = fs::read_to_string(dir.path().join("device-check.json")).expect("the figures");
+    assert!(kept.contains("\"complete\": false"), "{kept}");
+}
+
+#[test]
+fn device_check_names_what_is_missing() {
+    if !python() {
         return;
     }
     script("device-check", &["--help"]).code(0);
@@ -122,4 +231,19 @@ fn device_check_names_what_is_missing() {
     assert!(said.contains("pack"), "{said}");
     let said = stderr(&script("device-check", &nowhere[..4]).code(3));
     assert!(said.contains("nowhere"), "{said}");
+    for (option, value) in [
+        ("--turns", "1"),
+        ("--budget", "15"),
+        ("--budget", "nan"),
+        ("--mtp", "0"),
+        ("--acceptance", "0.6,1.2"),
+    ] {
+        let said = stderr(&script("device-check", &[option, value]).code(2));
+        assert!(said.contains(option), "{said}");
+    }
+    let said = stderr(&script("compare-bench", &["-m", "nowhere", "--rounds", "0"]).code(2));
+    assert!(
+        said.contains("--rounds"),
+        "nothing measured is no pass: {said}"
+    );
 }
