@@ -18,7 +18,7 @@ pub enum Boundaries {
     /// then writes the recurrent states to roll back to.
     Lean,
     /// One cut, at the end of the reusable prefix: one pass over the weights more per turn, and plain generation
-    /// steps. What `Lean` is checked against, and what it does where it cannot roll back.
+    /// steps. What `lean` is checked against, and what it does where it cannot roll back.
     Cut,
     /// The cuts of llama-server b11434, for token-by-token comparison with it.
     Server,
