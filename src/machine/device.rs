@@ -32,6 +32,18 @@ impl DeviceKind {
             _ => Self::Unknown,
         }
     }
+
+    /// For people.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Cpu => "processor",
+            Self::Gpu => "GPU",
+            Self::IntegratedGpu => "integrated GPU",
+            Self::Accelerator => "accelerator",
+            Self::Unknown => "unknown",
+        }
+    }
 }
 
 /// A device of a ggml backend.
@@ -64,13 +76,18 @@ impl Device {
         free: u64,
     ) -> Self {
         let known = |bytes| Known::or_reason((total > 0).then_some(bytes), "backend reports none");
+        let kind = DeviceKind::named(kind);
         Self {
             name: name.to_owned(),
             description: description.to_owned(),
             backend: backend.to_owned(),
-            kind: DeviceKind::named(kind),
+            kind,
             memory_total_bytes: known(total),
-            memory_free_bytes: known(free),
+            // Of the processor llama.cpp reports all memory as free (`ggml_backend_cpu_device_get_memory`, b11434).
+            memory_free_bytes: match kind {
+                DeviceKind::Cpu => Known::unknown("llama.cpp does not measure it; `memory` does"),
+                _ => known(free),
+            },
         }
     }
 
@@ -176,6 +193,13 @@ mod tests {
             device.memory_free_bytes.reason(),
             Some("backend reports none")
         );
+    }
+
+    #[test]
+    fn llama_cpp_does_not_know_the_processors_free_memory() {
+        let processor = device("CPU", "CPU", "cpu");
+        assert_eq!(processor.memory_total_bytes.get(), Some(&(1 << 30)));
+        assert_eq!(processor.memory_free_bytes.get(), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ const SCHEMA: u32 = 1;
 pub struct Diagnosis {
     /// Layout version.
     pub schema: u32,
-    /// Whether nothing is missing that `run` needs.
+    /// Whether nothing is missing that `run --performance-only` needs; the accuracy phase needs the BFCL data too.
     pub ready: bool,
     /// The machine.
     pub machine: Machine,

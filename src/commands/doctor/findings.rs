@@ -29,7 +29,7 @@ pub struct Finding {
 pub enum Standing {
     /// Good.
     Ok,
-    /// `run` works without it, or slower.
+    /// `run` works without it, or slower, or without its accuracy phase.
     Note,
     /// `run` needs it.
     Missing,
@@ -114,15 +114,33 @@ fn devices(diagnosis: &Diagnosis) -> Finding {
         let text = "the processor alone; no backend for another device is built in or loaded";
         return Finding::new(NAME, Standing::Note, text).command("scripts/build-device --help");
     }
-    let text = format!(
+    let mut text = format!(
         "built with {}, but llama.cpp sees no device that takes layers, and run refuses to compute them on the \
          processor without --n-gpu-layers 0: is its driver there, and the device given to this container?",
         built_with.join(", ")
     );
+    if built_with.iter().any(|name| name.contains("vulkan")) {
+        // llama.cpp takes GPUs only, unless the variable numbers devices.
+        text += " Of Vulkan's software devices, only those count that GGML_VK_VISIBLE_DEVICES names, 0 the first";
+    }
     let finding = Finding::new(NAME, Standing::Missing, text);
-    match built_with.iter().any(|name| name.contains("cuda")) {
-        true => finding.command("nvidia-smi"),
-        false => finding,
+    match driver_tool(&built_with) {
+        Some(command) => finding.command(command),
+        None => finding,
+    }
+}
+
+/// What lists the devices that a backend's driver offers.
+fn driver_tool(built_with: &[String]) -> Option<&'static str> {
+    let has = |backend: &str| built_with.iter().any(|name| name.contains(backend));
+    if has("cuda") {
+        Some("nvidia-smi")
+    } else if has("rocm") || has("hip") {
+        Some("rocminfo")
+    } else if has("vulkan") {
+        Some("vulkaninfo --summary")
+    } else {
+        None
     }
 }
 
@@ -159,12 +177,15 @@ fn replay(item: &Item) -> Finding {
     }
 }
 
-/// Only `score` needs it.
+/// The accuracy phase asks them and `score` judges by them; `run --performance-only` does without.
 fn bfcl(item: &Item) -> Finding {
     match item.state {
         Presence::Right => Finding::new("BFCL data", Standing::Ok, item.detail.as_str()),
         Presence::Absent | Presence::Wrong => {
-            let text = format!("{} (score needs them)", item.detail);
+            let text = format!(
+                "{} (score needs them, and run without --performance-only)",
+                item.detail
+            );
             Finding::new("BFCL data", Standing::Note, text).command("scripts/fetch-data --bfcl")
         }
     }

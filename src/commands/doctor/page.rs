@@ -1,6 +1,7 @@
 //! The diagnosis for people.
 
 use super::conditions;
+use super::data::Presence;
 use super::diagnosis::Diagnosis;
 use super::findings::Finding;
 use crate::machine::{Device, Known};
@@ -25,10 +26,10 @@ pub(super) fn document(diagnosis: &Diagnosis) -> Document {
     );
     let lines = diagnosis.findings.iter().flat_map(lines).collect();
     page.section("Findings", vec![Block::Lines(lines)]);
-    let verdict = if diagnosis.ready {
-        "nothing is missing that `run` needs"
-    } else {
-        "`run` needs what is marked [MISSING]"
+    let verdict = match (diagnosis.ready, diagnosis.data.bfcl.state) {
+        (true, Presence::Right) => "nothing is missing that `run` needs",
+        (true, _) => "nothing is missing that `run --performance-only` needs",
+        (false, _) => "`run` needs what is marked [MISSING]",
     };
     page.section("Verdict", vec![Block::Lines(vec![verdict.to_owned()])]);
     page
@@ -93,9 +94,9 @@ fn devices(devices: &[Device]) -> Table {
         vec![
             d.name.clone(),
             d.backend.clone(),
-            format!("{:?}", d.kind),
-            bytes(&d.memory_total_bytes),
-            bytes(&d.memory_free_bytes),
+            d.kind.label().to_owned(),
+            cell(&d.memory_total_bytes),
+            cell(&d.memory_free_bytes),
             d.description.clone(),
         ]
     };
@@ -196,6 +197,13 @@ fn limit_of<T>(known: &Known<T>, show: impl Fn(&T) -> String) -> String {
         Some(value) => show(value),
         None => known.reason().unwrap_or_default().to_owned(),
     }
+}
+
+/// Without the reason, which would make its column the widest.
+fn cell(known: &Known<u64>) -> String {
+    known
+        .get()
+        .map_or_else(|| "unknown".to_owned(), |&bytes| mib(bytes))
 }
 
 fn bytes(known: &Known<u64>) -> String {

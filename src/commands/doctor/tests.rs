@@ -98,6 +98,13 @@ fn only_what_run_needs_makes_a_machine_unready() {
     let bfcl = finding(&unscored, "BFCL data");
     assert_eq!(bfcl.standing, Standing::Note);
     assert_eq!(bfcl.command.as_deref(), Some("scripts/fetch-data --bfcl"));
+    // `run` without options asks the BFCL samples, and refuses without their files.
+    let verdict = |diagnosis: &Diagnosis| {
+        render_page(Format::Table, &page::document(diagnosis), diagnosis).expect("a rendering")
+    };
+    assert!(verdict(&unscored).contains("nothing is missing that `run --performance-only` needs"));
+    let all = at(Presence::Right, Presence::Right);
+    assert!(verdict(&all).contains("nothing is missing that `run` needs"));
 }
 
 #[test]
@@ -113,6 +120,11 @@ fn devices_are_judged_with_the_build() {
     let (missing, text) = standing(&["cuda"], vec![processor()]);
     assert!(
         missing == Standing::Missing && text.contains("built with cuda"),
+        "{text}"
+    );
+    let (missing, text) = standing(&["vulkan"], vec![processor()]);
+    assert!(
+        missing == Standing::Missing && text.contains("GGML_VK_VISIBLE_DEVICES"),
         "{text}"
     );
     let (note, text) = standing(&[], vec![processor()]);
