@@ -42,7 +42,7 @@ build_backend() { # KIND
     local kind=$1 library options list build
     library=$(library_of "$kind")
     demand_tools "$kind" cmake
-    if $check; then exit 0; fi
+    if $check; then nothing_missing "$kind"; fi
     if in_pack; then sources=${sources:-$root/llama.cpp} out=${out:-$root/bin}; fi
     [ -n "$sources" ] && [ -n "$out" ] || fail 2 "backend needs --sources and --out: this is no unpacked pack"
     check_sources

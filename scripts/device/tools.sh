@@ -84,6 +84,12 @@ demand_tools() { # KIND rust|cmake
     $dry_run || exit 3
 }
 
+# What --check ends with. Drivers are not looked for: a build needs none.
+nothing_missing() { # KIND
+    echo "nothing is missing to build for $1" >&2
+    exit 0
+}
+
 # As cmake wants them. The oldest toolkit that knows each: nvcc's release notes, and ggml-cuda/CMakeLists.txt of b11434.
 cuda_architectures() {
     local list=${arch//,/;} one release needed

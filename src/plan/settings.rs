@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Plan;
+use crate::machine::{Device, DeviceKind, offload_targets};
 
 impl Plan {
     /// What of the replies is not the model's, if anything.
@@ -19,9 +20,9 @@ impl Plan {
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 
-    /// The settings block of reports, by name.
+    /// The settings block of reports, by name; `devices` are those that llama.cpp saw, none where that is unknown.
     #[must_use]
-    pub fn settings(&self) -> Map<String, Value> {
+    pub fn settings(&self, devices: &[Device]) -> Map<String, Value> {
         let context = &self.engine.context;
         let file = self.model.files.first();
         let rows = [
@@ -62,19 +63,67 @@ impl Plan {
                 )),
             ),
             ("flash attention", json!(context.flash_attn)),
-            ("layers offloaded", json!(self.engine.n_gpu_layers)),
+            ("layers to offload", json!(self.engine.n_gpu_layers)),
             (
-                "devices",
-                json!(if self.engine.devices.is_empty() {
-                    "llama.cpp's choice".to_owned()
-                } else {
-                    self.engine.devices.join(", ")
-                }),
+                "computed by",
+                json!(computed_by(
+                    self.engine.n_gpu_layers,
+                    &self.engine.devices,
+                    devices
+                )),
             ),
         ];
         rows.into_iter()
             .filter(|(_, value)| !value.is_null())
             .map(|(name, value)| (name.to_owned(), value))
             .collect()
+    }
+}
+
+/// The devices that took the layers, or the processor: without them a report cannot be told from another machine's.
+fn computed_by(layers: u32, names: &[String], devices: &[Device]) -> Option<String> {
+    let targets = match layers {
+        0 => Vec::new(),
+        _ => offload_targets(devices, names),
+    };
+    let shown = |d: &Device| format!("{} ({})", d.name, d.description);
+    match targets.is_empty() {
+        true => devices
+            .iter()
+            .find(|d| d.kind == DeviceKind::Cpu)
+            .map(shown),
+        false => {
+            let all: Vec<String> = targets.into_iter().map(shown).collect();
+            Some(all.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_name_what_computed() {
+        let device = |name, kind| Device::new(name, "described", name, kind, 1, 1);
+        let all = [
+            device("Vulkan0", "gpu"),
+            device("Vulkan1", "gpu"),
+            device("CPU", "cpu"),
+        ];
+        let computed = |layers, names: &[&str], devices| {
+            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+            computed_by(layers, &names, devices)
+        };
+        let is = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            computed(999, &[], &all),
+            is("Vulkan0 (described), Vulkan1 (described)")
+        );
+        assert_eq!(computed(999, &["Vulkan1"], &all), is("Vulkan1 (described)"));
+        assert_eq!(computed(0, &[], &all), is("CPU (described)"));
+        assert_eq!(computed(999, &["none"], &all), is("CPU (described)"));
+        assert_eq!(computed(999, &[], &all[2..]), is("CPU (described)"));
+        assert_eq!(computed(999, &[], &[]), None);
     }
 }

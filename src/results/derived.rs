@@ -7,7 +7,7 @@ use crate::accuracy::{self, AccuracyFacts, AccuracyFigures, Check, Conditions, S
 use crate::cli::Reasoning;
 use crate::conversation::Dataset;
 use crate::endpoints::{self, Asked, Input, Origin, Recount, Setup};
-use crate::machine::Moment;
+use crate::machine::{Device, Moment};
 use crate::metrics::{Deviation, RunFacts, SampleCounts, Summary, continued_at};
 use crate::output::{Format, RunResult, render};
 use crate::plan::{AccuracyPlan, Plan};
@@ -60,6 +60,8 @@ pub struct Rows {
     pub samples: Vec<SampleRecord>,
     /// Readings of the machine in both.
     pub moments: Vec<Moment>,
+    /// What llama.cpp saw; none where that is unknown.
+    pub devices: Vec<Device>,
 }
 
 /// The data that a run's phases worked on.
@@ -142,7 +144,7 @@ pub fn derive(plan: &Plan, rows: &Rows, sources: &Sources<'_>) -> Result<Derived
         files.push(("accuracy.json".to_owned(), json(figures)?));
     }
     let result = RunResult {
-        settings: plan.settings(),
+        settings: plan.settings(&rows.devices),
         summary,
         accuracy: figures,
     };

@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::accuracy::judged;
 use crate::endpoints::EndpointsError;
-use crate::machine::{Machine, Moment};
+use crate::machine::{Device, Machine, Moment};
 use crate::metrics::AccountingError;
 use crate::output::{
     OutDirError, RenderError, WriteError, create_out_dir, probe_writable, write_bytes_atomic,
@@ -243,6 +243,13 @@ impl RunDir {
         self.read("machine.json")
     }
 
+    fn devices(&self) -> Result<Vec<Device>, ResultsError> {
+        match self.file("machine.json").exists() {
+            true => Ok(self.machine()?.devices),
+            false => Ok(Vec::new()),
+        }
+    }
+
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T, ResultsError> {
         let path = self.file(name);
         let bytes = fs::read(&path).map_err(|e| ResultsError::File {
@@ -310,6 +317,7 @@ impl RunDir {
     fn checked_rows(&self, plan: &Plan, sources: &Sources<'_>) -> Result<Rows, ResultsError> {
         let mut rows = Rows {
             moments: self.moments()?,
+            devices: self.devices()?,
             ..Rows::default()
         };
         if let Some(planned) = &plan.dataset {

@@ -101,6 +101,23 @@ fn a_backend_is_built_as_the_crate_builds_its_own() {
 }
 
 #[test]
+fn a_dry_run_prints_what_sets_the_build_apart() {
+    let given = ["rocm", "--arch", "gfx1151,gfx1100", "--native", "--dry-run"];
+    let ended = script("build-device", &given).code(0);
+    let commands = stdout(&ended);
+    for part in [
+        "/device/rocm-gfx1151-gfx1100-native",
+        "CMAKE_HIP_ARCHITECTURES=gfx1151",
+        "target-cpu=native",
+        "cargo build --release --locked --features rocm",
+    ] {
+        assert!(commands.contains(part), "{part}: {commands}");
+    }
+    let said = stderr(&ended);
+    assert!(!said.contains("built from"), "nothing was built: {said}");
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn what_a_device_needs_is_looked_for_first() {
     let said = stderr(&script("build-device", &["metal", "--check"]).code(3));
