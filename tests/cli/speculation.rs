@@ -409,7 +409,7 @@ fn drafts_kept_by_chance_are_kept_as_often_as_asked_and_the_run_is_not_valid() {
             assert_eq!(row.output_ids.len(), steps + accepted);
             stamps_are_per_step(row);
         }
-        assert!(results.plan.settings().contains_key("synthetic"));
+        assert!(results.plan.settings(&[]).contains_key("synthetic"));
     }
 }
 
