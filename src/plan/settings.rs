@@ -65,8 +65,8 @@ impl Plan {
             ("flash attention", json!(context.flash_attn)),
             ("layers to offload", json!(self.engine.n_gpu_layers)),
             (
-                "computed by",
-                json!(computed_by(
+                "layers go to",
+                json!(layers_go_to(
                     self.engine.n_gpu_layers,
                     &self.engine.devices,
                     devices
@@ -80,8 +80,8 @@ impl Plan {
     }
 }
 
-/// The devices that took the layers, or the processor: without them a report cannot be told from another machine's.
-fn computed_by(layers: u32, names: &[String], devices: &[Device]) -> Option<String> {
+/// The devices that layers go to, or the processor: without them a report cannot be told from another machine's.
+fn layers_go_to(layers: u32, names: &[String], devices: &[Device]) -> Option<String> {
     let targets = match layers {
         0 => Vec::new(),
         _ => offload_targets(devices, names),
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_name_what_computed() {
+    fn reports_name_where_layers_went() {
         let device = |name, kind| Device::new(name, "described", name, kind, 1, 1);
         let all = [
             device("Vulkan0", "gpu"),
@@ -113,7 +113,7 @@ mod tests {
         ];
         let computed = |layers, names: &[&str], devices| {
             let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-            computed_by(layers, &names, devices)
+            layers_go_to(layers, &names, devices)
         };
         let is = |text: &str| Some(text.to_owned());
         assert_eq!(
