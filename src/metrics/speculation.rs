@@ -57,8 +57,8 @@ pub struct DraftPosition {
 pub struct AgainstPlain {
     /// Steps without drafts.
     pub plain_steps: usize,
-    /// Their mean time, ns. They also feed the drafting block, which a run without drafts does not: its steps are
-    /// faster, so that `ratio` flatters drafts.
+    /// Their mean time, ns. They also feed the drafting block, and under `auto` may ask it for a draft that it is not
+    /// sure of, which a run without drafts does not: its steps are faster, so that `ratio` flatters drafts.
     pub plain_step_ns: f64,
     /// Steps with drafts.
     pub drafting_steps: usize,

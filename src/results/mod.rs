@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::accuracy::judged;
 use crate::endpoints::EndpointsError;
-use crate::machine::{Device, Machine, Moment};
+use crate::machine::{Device, MACHINE_SCHEMA, Machine, Moment};
 use crate::metrics::AccountingError;
 use crate::output::{
     OutDirError, RenderError, WriteError, create_out_dir, probe_writable, write_bytes_atomic,
@@ -238,9 +238,16 @@ impl RunDir {
     /// The machine of an earlier run.
     ///
     /// # Errors
-    /// Where there is none.
+    /// Where there is none that this version can read.
     pub fn machine(&self) -> Result<Machine, ResultsError> {
-        self.read("machine.json")
+        let machine: Machine = self.read("machine.json")?;
+        match machine.schema {
+            MACHINE_SCHEMA => Ok(machine),
+            found => Err(ResultsError::File {
+                path: self.file("machine.json"),
+                cause: format!("found schema {found}, expected {MACHINE_SCHEMA}"),
+            }),
+        }
     }
 
     fn devices(&self) -> Result<Vec<Device>, ResultsError> {

@@ -191,6 +191,22 @@ fn a_draft_longer_than_the_setting_is_refused_before_it_is_counted() {
 }
 
 #[test]
+fn a_machine_of_another_layout_is_refused() {
+    let dir = scratch();
+    let options = ["--conversations", "1", "--turns", "1"];
+    let run = replayed(&dir, "run", tiny(), &options, 0);
+    let path = run.join("machine.json");
+    let mut machine: Value = serde_json::from_slice(&fs::read(&path).expect("it")).expect("JSON");
+    machine["schema"] = 99.into();
+    fs::write(&path, machine.to_string()).expect("writable");
+    let mut command = edge("compare");
+    command.arg(&run).arg(&run);
+    command
+        .ends(2)
+        .says(&["machine.json", "found schema 99, expected 1"]);
+}
+
+#[test]
 fn a_directory_that_is_no_run_is_refused() {
     let dir = scratch();
     let nothing = dir.path().join("nothing");
