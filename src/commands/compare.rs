@@ -22,11 +22,22 @@ use crate::results::{Recorded, RunDir};
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let first = Run::read(&args.first)?;
     let second = Run::read(&args.second)?;
+    if same(&args.first, &args.second) {
+        eprintln!(
+            "warning: {} and {} are one directory: a run is compared with itself",
+            first.directory, second.directory
+        );
+    }
     let comparison = Comparison::of(&first.side(), &second.side());
     let document = page::document(&comparison);
     print::stdout(&render_page(args.format.format, &document, &comparison).run_failed()?)?;
     eprintln!("{}", comparison.finding.statement);
     Ok(Exit::Pass)
+}
+
+fn same(first: &Path, second: &Path) -> bool {
+    let whole = |path: &Path| path.canonicalize().ok();
+    whole(first).is_some_and(|first| whole(second) == Some(first))
 }
 
 /// What a directory holds of its run.

@@ -113,10 +113,12 @@ pub(super) fn problems(
     let mut add = |kind, message| found.push(Problem { kind, message });
     let samples = facts.samples;
     let synthetic = |d: &&Deviation| SYNTHETIC.contains(&d.name.as_str());
-    if let Some(named) = facts.deviations.iter().find(synthetic) {
+    let named = facts.deviations.iter().filter(synthetic);
+    let named: Vec<String> = named.map(|d| format!("--{}", d.name)).collect();
+    if !named.is_empty() {
         let message = format!(
-            "synthetic (--{}): the replies are not the model's own; the times tell about the device and nothing else",
-            named.name
+            "synthetic ({}): the replies are not the model's own; the times tell about the device and nothing else",
+            named.join(", ")
         );
         add(ProblemKind::Synthetic, message);
     }

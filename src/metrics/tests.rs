@@ -93,6 +93,24 @@ fn a_whole_sound_run_is_valid_and_compliant_until_it_deviates() {
 }
 
 #[test]
+fn every_option_that_makes_a_run_synthetic_is_named() {
+    let mut facts = facts(&[("a", 1)]);
+    for name in ["recorded-lengths", "max-new-tokens", "synthetic-acceptance"] {
+        facts.deviations.push(Deviation {
+            name: name.to_owned(),
+            expected: 0.into(),
+            actual: 1.into(),
+        });
+    }
+    let s = Summary::compute(&[tokens("a", 1, &[10])], &facts).expect("they agree");
+    let problems: Vec<_> = s.problems.iter().map(|p| p.kind).collect();
+    assert_eq!(problems, [ProblemKind::Synthetic]);
+    let said = &s.problems[0].message;
+    let expected = "synthetic (--recorded-lengths, --synthetic-acceptance): ";
+    assert!(said.starts_with(expected), "{said}");
+}
+
+#[test]
 fn a_run_of_nothing_has_a_summary_and_is_not_valid() {
     let mut none = facts(&[("a", 2)]);
     none.conversations[0].selected = 0;

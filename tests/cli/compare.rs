@@ -250,4 +250,6 @@ fn every_field_of_a_comparison_has_a_line() {
         }
     }
     assert_eq!(of["compared"], serde_json::json!(["threads"]));
+    let itself = dir.path().join("plain/../plain");
+    compare(&plain, &itself, "json").says(&["compared with itself"]);
 }
