@@ -189,6 +189,29 @@ fn a_server_that_dies_is_a_failed_side_and_no_difference() {
     }
 }
 
+#[test]
+fn mtp_check_says_what_is_missing_and_ends_as_documented() {
+    if !python() {
+        return;
+    }
+    let end = |arguments: &[&str], code: i32, said: &str| {
+        let found = stderr(&script("mtp-check", arguments).code(code));
+        assert!(
+            found.starts_with("mtp-check: ") && found.contains(said),
+            "{found}"
+        );
+    };
+    let model = ["--model", "nowhere.gguf", "--program"];
+    let with = |more: &[&'static str]| [&model[..], more].concat();
+    end(&with(&["/nowhere"]), 3, "not built");
+    end(
+        &with(&[PROGRAM, "--dataset", "nowhere.jsonl"]),
+        2,
+        "nowhere.jsonl",
+    );
+    end(&with(&[PROGRAM]), 4, "nowhere.gguf");
+}
+
 /// Runs device-check with a side that fails in its second row; everything that takes a device is left out.
 const FAILING_SIDE: &str = r#"
 import importlib.machinery, importlib.util, pathlib, sys
