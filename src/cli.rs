@@ -5,6 +5,7 @@ mod run;
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
@@ -188,7 +189,7 @@ pub struct BenchArgs {
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repetitions: u32,
     /// Where decode calls end: lean or cut, as in run.
-    #[arg(long, value_enum, default_value = "lean")]
+    #[arg(long, value_name = "lean|cut", default_value = "lean", value_parser = without_messages())]
     pub boundaries: Boundaries,
     #[command(flatten)]
     #[allow(missing_docs)]
@@ -196,6 +197,11 @@ pub struct BenchArgs {
     #[command(flatten)]
     #[allow(missing_docs)]
     pub format: FormatArgs,
+}
+
+/// Boundaries of prompts that have no messages: llama-server's lie at those of users.
+fn without_messages() -> impl TypedValueParser<Value = Boundaries> {
+    PossibleValuesParser::new(["lean", "cut"]).try_map(|name| Boundaries::from_str(&name, false))
 }
 
 /// Shapes that `synth` can write.

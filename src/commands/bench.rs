@@ -23,7 +23,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::{model, print};
 use crate::cli::BenchArgs;
 use crate::clock::{Clock, MonotonicClock};
-use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{
     LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, ModelSettings, backends, devices,
 };
@@ -48,13 +47,6 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
             "--mtp {}: bench measures without drafts, because how many of them are kept on random tokens says nothing; \
              leave --mtp out, and measure drafts with run",
             args.engine.mtp
-        ))
-        .bad_input();
-    }
-    if args.boundaries == Boundaries::Server {
-        return Err(anyhow!(
-            "--boundaries server: the server cuts prompts at their user messages, and bench has tokens alone; give lean \
-             or cut"
         ))
         .bad_input();
     }
