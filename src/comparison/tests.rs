@@ -307,21 +307,23 @@ fn settings_that_differ_are_listed_and_one_subject_is_comparable() {
     assert!(of.comparable && of.differences.is_empty());
 }
 
-#[test]
-fn another_machine_is_one_difference_and_moments_are_none() {
+/// The same rows of the same plan, from two machines.
+fn on_machines(first: &Machine, second: &Machine) -> Comparison {
     let same = rows(plain);
     let (plan, summary) = (plan(&[]), summary(&same, 5));
-    let here = machine();
-    let against = |there: &Machine| {
-        let side = |machine| Side {
-            directory: "out",
-            plan: &plan,
-            machine,
-            rows: &same,
-            summary: &summary,
-        };
-        Comparison::of(&side(&here), &side(there))
+    let side = |machine| Side {
+        directory: "out",
+        plan: &plan,
+        machine,
+        rows: &same,
+        summary: &summary,
     };
+    Comparison::of(&side(first), &side(second))
+}
+
+#[test]
+fn another_machine_is_one_difference_and_moments_are_none() {
+    let against = |there: &Machine| on_machines(&machine(), there);
     let mut there = machine();
     there.memory.available_bytes = Known::new(1);
     assert!(against(&there).differences.is_empty());
@@ -335,23 +337,14 @@ fn another_machine_is_one_difference_and_moments_are_none() {
 
 #[test]
 fn another_backend_library_is_a_difference_on_the_same_machine() {
-    let same = rows(plain);
-    let (plan, summary) = (plan(&[]), summary(&same, 5));
-    let side = |machine| Side {
-        directory: "out",
-        plan: &plan,
-        machine,
-        rows: &same,
-        summary: &summary,
-    };
     let [mut here, mut there] = [machine(), machine()];
     here.software.backend_libraries = Known::new(vec!["libggml-cpu-haswell.so".to_owned()]);
     there.software.backend_libraries = Known::new(vec!["libggml-cpu-zen4.so".to_owned()]);
-    let of = Comparison::of(&side(&here), &side(&there));
+    let of = on_machines(&here, &there);
     assert_eq!(of.compared, ["backend libraries"]);
     assert_eq!(of.differences[0].first, "libggml-cpu-haswell.so");
     // One program has it compiled in, the other loads it.
-    let of = Comparison::of(&side(&machine()), &side(&there));
+    let of = on_machines(&machine(), &there);
     assert_eq!(of.compared, ["backend libraries"], "{:?}", of.differences);
 }
 

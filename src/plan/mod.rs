@@ -357,10 +357,19 @@ impl EnginePlan {
         }
     }
 
+    /// Those of `devices` that layers go to; none where the processor computes all of them.
+    #[must_use]
+    pub fn targets<'a>(&self, devices: &'a [Device]) -> Vec<&'a Device> {
+        match self.n_gpu_layers {
+            0 => Vec::new(),
+            _ => offload_targets(devices, &self.devices),
+        }
+    }
+
     /// Whether layers are computed on one of `devices`.
     #[must_use]
     fn offloads(&self, devices: &[Device]) -> bool {
-        self.n_gpu_layers > 0 && !offload_targets(devices, &self.devices).is_empty()
+        !self.targets(devices).is_empty()
     }
 }
 

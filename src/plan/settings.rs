@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Plan;
-use crate::machine::{Device, DeviceKind, offload_targets};
+use super::{EnginePlan, Plan};
+use crate::machine::{Device, DeviceKind};
 
 impl Plan {
     /// What of the replies is not the model's, if anything.
@@ -64,14 +64,7 @@ impl Plan {
             ),
             ("flash attention", json!(context.flash_attn)),
             ("layers to offload", json!(self.engine.n_gpu_layers)),
-            (
-                "layers go to",
-                json!(layers_go_to(
-                    self.engine.n_gpu_layers,
-                    &self.engine.devices,
-                    devices
-                )),
-            ),
+            ("layers go to", json!(layers_go_to(&self.engine, devices))),
         ];
         rows.into_iter()
             .filter(|(_, value)| !value.is_null())
@@ -81,27 +74,34 @@ impl Plan {
 }
 
 /// The devices that layers go to, or the processor: without them a report cannot be told from another machine's.
-fn layers_go_to(layers: u32, names: &[String], devices: &[Device]) -> Option<String> {
-    let targets = match layers {
-        0 => Vec::new(),
-        _ => offload_targets(devices, names),
-    };
-    let shown = |d: &Device| format!("{} ({})", d.name, d.description);
-    match targets.is_empty() {
-        true => devices
-            .iter()
-            .find(|d| d.kind == DeviceKind::Cpu)
-            .map(shown),
-        false => {
-            let all: Vec<String> = targets.into_iter().map(shown).collect();
-            Some(all.join(", "))
-        }
+fn layers_go_to(engine: &EnginePlan, devices: &[Device]) -> Option<String> {
+    let mut targets = engine.targets(devices);
+    if targets.is_empty() {
+        targets.extend(devices.iter().find(|d| d.kind == DeviceKind::Cpu));
     }
+    let shown = |d: &Device| format!("{} ({})", d.name, d.description);
+    let all: Vec<String> = targets.into_iter().map(shown).collect();
+    (!all.is_empty()).then(|| all.join(", "))
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+    use crate::cli::{EngineArgs, Reasoning};
+    use crate::engine::cuts::Boundaries;
+
+    #[derive(Parser)]
+    struct Options {
+        #[command(flatten)]
+        engine: EngineArgs,
+    }
+
+    fn engine() -> EnginePlan {
+        let options = Options::parse_from(["run"]).engine;
+        EnginePlan::new(&options, Boundaries::Lean, Reasoning::Off, 1).expect("the defaults")
+    }
 
     #[test]
     fn reports_name_where_layers_went() {
@@ -111,9 +111,11 @@ mod tests {
             device("Vulkan1", "gpu"),
             device("CPU", "cpu"),
         ];
-        let computed = |layers, names: &[&str], devices| {
-            let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-            layers_go_to(layers, &names, devices)
+        let computed = |layers: u32, names: &[&str], devices| {
+            let mut engine = engine();
+            engine.n_gpu_layers = layers;
+            engine.devices = names.iter().map(ToString::to_string).collect();
+            layers_go_to(&engine, devices)
         };
         let is = |text: &str| Some(text.to_owned());
         assert_eq!(

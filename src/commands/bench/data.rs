@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::measure::{Measured, Sample, Test};
 use super::plan::BenchPlan;
 use crate::clock::{Nanos, Timestamp};
-use crate::machine::{Machine, offload_targets};
+use crate::machine::Machine;
 use crate::metrics::Series;
 
 /// The version of the report's layout.
@@ -91,10 +91,7 @@ impl BenchReport {
 }
 
 fn backends(plan: &BenchPlan, machine: &Machine) -> String {
-    let targets = match plan.engine.n_gpu_layers {
-        0 => Vec::new(),
-        _ => offload_targets(&machine.devices, &plan.engine.devices),
-    };
+    let targets = plan.engine.targets(&machine.devices);
     let mut names: Vec<&str> = targets.iter().map(|d| d.backend.as_str()).collect();
     names.dedup();
     if names.is_empty() {
