@@ -44,6 +44,7 @@ pub enum Command {
     /// Read a GGUF's header: what is in it, what it needs, whether it fits.
     Inspect(InspectArgs),
     /// Measure turns, prompt evaluation and generation at given context depths, without data.
+    #[command(mut_arg("mtp", |mtp| mtp.hide(true)))] // refused, with the reason
     Bench(BenchArgs),
     /// Write a synthetic model with the benchmark model's architecture.
     Synth(SynthArgs),
@@ -179,11 +180,11 @@ pub struct BenchArgs {
         default_value = "0,4096,8192,16384,24576"
     )]
     pub depths: Vec<u32>,
-    /// New prompt tokens of a turn and of the pp test.
-    #[arg(short = 'p', long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..))]
+    /// New prompt tokens of a turn and of the pp test; 0 leaves both tests out.
+    #[arg(short = 'p', long, value_name = "N", default_value_t = 512)]
     pub n_prompt: u32,
-    /// Tokens that a turn and the tg test generate.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Tokens that a turn and the tg test generate; 0 leaves both tests out.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 128)]
     pub n_gen: u32,
     /// How often each test is measured.
     #[arg(short, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]

@@ -24,7 +24,7 @@ use super::{model, print};
 use crate::cli::BenchArgs;
 use crate::clock::{Clock, MonotonicClock};
 use crate::engine::llama::{
-    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, ModelSettings, backends, devices,
+    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, ModelSettings, backends, devices, show_log,
 };
 use crate::engine::speculation::Mtp;
 use crate::exit::{Classify, Exit, Failure};
@@ -42,6 +42,9 @@ const SNAPSHOTS: u32 = 2;
 /// # Errors
 /// Where an input is wrong, the machine cannot do it, or a test does not measure what it is to measure.
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
+    if args.engine.verbose {
+        show_log();
+    }
     if args.engine.mtp != Mtp::Off {
         return Err(anyhow!(
             "--mtp {}: bench measures without drafts, because how many of them are kept on random tokens says nothing; \
@@ -77,7 +80,7 @@ fn measure(
     let held_back = held_back(&args.model)?;
     let needs = model::Needs::new(gguf, &plan.engine, SNAPSHOTS, held_back, &machine.devices);
     needs.check(args.engine.ignore_memory)?;
-    let loaded = model::load_planned(&args.model, &plan.engine, args.engine.verbose)?;
+    let loaded = model::load_planned(&args.model, &plan.engine)?;
     let settings = plan.engine.settings(held_back, &machine.devices);
     let mut engine =
         LlamaEngine::new(&loaded, &settings, Arc::clone(&clock)).map_err(|e| needs.refused(e))?;

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::chat::dialogue::hex;
 use crate::chat::{ChatError, ChatTemplate, prefix};
-use crate::engine::llama::{FlashAttention, LoadError, LoadedModel, LogMode, ModelSettings};
+use crate::engine::llama::{FlashAttention, LoadError, LoadedModel, ModelSettings};
 use crate::engine::speculation;
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::Device;
@@ -55,17 +55,13 @@ pub fn load(path: &Path, settings: &ModelSettings) -> Result<LoadedModel, Failur
     Ok(model)
 }
 
-/// Loads it as a plan has it; `verbose`: with llama.cpp's log on stderr.
-pub fn load_planned(path: &Path, plan: &EnginePlan, verbose: bool) -> Result<LoadedModel, Failure> {
+/// Loads it as a plan has it.
+pub fn load_planned(path: &Path, plan: &EnginePlan) -> Result<LoadedModel, Failure> {
     let settings = ModelSettings {
         vocab_only: false,
         gpu_layers: plan.n_gpu_layers,
         devices: plan.devices.clone(),
         mtp: plan.mtp != speculation::Mtp::Off,
-        log: match verbose {
-            true => LogMode::Stderr,
-            false => LogMode::Quiet,
-        },
     };
     load(path, &settings)
 }

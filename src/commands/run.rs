@@ -22,7 +22,7 @@ use crate::endpoints::Recount;
 use crate::engine::Engine;
 use crate::engine::cuts::Boundaries;
 use crate::engine::llama::{
-    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, ModelSettings, backends, devices,
+    LLAMA_BUILD, LLAMA_CRATES, LlamaEngine, LoadedModel, ModelSettings, backends, devices, show_log,
 };
 use crate::exit::{Classify, Exit, Failure};
 use crate::machine::identity::FileIdentity;
@@ -39,6 +39,9 @@ use crate::results::{Going, Lines, RunDir, SelfCheckRow, Sources, Started};
 /// # Errors
 /// Where an input is wrong, the machine cannot do it, or results cannot be kept.
 pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    if args.engine.verbose {
+        show_log();
+    }
     let clock: Arc<dyn Clock> = Arc::new(MonotonicClock::start());
     let data = Data::load(args)?;
     let gguf = model::open(&args.model)?;
@@ -72,7 +75,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         &machine.devices,
     );
     needs.check(args.engine.ignore_memory)?;
-    let loaded = model::load_planned(&args.model, &plan.engine, args.engine.verbose)?;
+    let loaded = model::load_planned(&args.model, &plan.engine)?;
     let phases = Phases {
         replayed: data.replayed(&plan)?,
         asked: data.asked(&plan),

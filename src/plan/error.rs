@@ -30,6 +30,9 @@ pub enum PlanError {
         /// `--ctx-size`.
         context: usize,
     },
+    /// Tests that are all left out.
+    #[error("--n-prompt 0 --n-gen 0: no test is left; give at least one of them a number above 0")]
+    NoTest,
     /// A conversation that the data set does not have.
     #[error("--conversations {asked:?}: the data set has no such conversation; it has {}", known.join(", "))]
     Conversation {

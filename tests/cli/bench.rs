@@ -11,9 +11,24 @@ use crate::harness::{Ends, edge, scratch};
 const DEPTHS: [u64; 3] = [0, 2, 200];
 
 fn bench(model: &Path, options: &[&str]) -> assert_cmd::Command {
+    bench_of(model, [40, 6], options)
+}
+
+/// The same with another number of prompt and of generated tokens.
+fn bench_of(model: &Path, tokens: [u32; 2], options: &[&str]) -> assert_cmd::Command {
     let mut command = edge("bench");
     command.arg("--model").arg(model).args(["--threads", "1"]);
-    command.args(["--ctx-size", "1024", "-p", "40", "-n", "6", "-r", "2"]);
+    let [n_prompt, n_gen] = tokens.map(|n| n.to_string());
+    command.args([
+        "--ctx-size",
+        "1024",
+        "-p",
+        &n_prompt,
+        "-n",
+        &n_gen,
+        "-r",
+        "2",
+    ]);
     command.args(options);
     command
 }
@@ -67,6 +82,23 @@ fn the_table_has_llama_benchs_columns() {
 }
 
 #[test]
+fn tests_of_no_tokens_are_left_out_as_in_llama_bench() {
+    let options = ["--depth", "16", "--format", "json"];
+    let stdout = bench_of(tiny(), [0, 6], &options).ends(0).stdout;
+    let report: Value = serde_json::from_str(&stdout).expect("JSON");
+    let tests = report["tests"].as_array().expect("tests");
+    let names: Vec<&str> = tests.iter().filter_map(|t| t["test"].as_str()).collect();
+    assert_eq!(names, ["tg6 @ d16"]);
+    let stdout = bench_of(tiny(), [40, 0], &options[..2]).ends(0).stdout;
+    assert!(stdout.contains("pp40 @ d16"), "{stdout}");
+    assert!(!stdout.contains("tg0"), "{stdout}");
+    assert!(!stdout.contains("Turns"), "no turn, no table: {stdout}");
+    bench_of(tiny(), [0, 0], &[])
+        .ends(2)
+        .says(&["--n-prompt 0", "--n-gen 0"]);
+}
+
+#[test]
 fn a_model_without_a_template_is_measured_too() {
     let dir = scratch();
     let plain = changed(dir.path(), |file: &mut GgufFile| {
@@ -87,6 +119,15 @@ fn boundaries_can_be_cut_but_not_a_servers() {
         "--boundaries",
         "lean, cut",
     ]);
+}
+
+#[test]
+fn llama_cpps_log_is_shown_where_it_is_asked_for() {
+    let quiet = bench(tiny(), &["--depth", "0"]).ends(0).stderr;
+    assert_eq!(quiet, "");
+    let shown = bench(tiny(), &["--depth", "0", "-v"]).ends(0).stderr;
+    assert!(shown.contains("llama.cpp: "), "{shown}");
+    assert!(shown.contains("n_ctx"), "the context's own lines: {shown}");
 }
 
 #[test]

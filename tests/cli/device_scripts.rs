@@ -286,4 +286,6 @@ fn device_check_names_what_is_missing() {
         said.contains("--rounds"),
         "nothing measured is no pass: {said}"
     );
+    let said = stderr(&script("compare-bench", &["-m", "nowhere", "-n", "0"]).code(2));
+    assert!(said.contains("--n-gen"), "nor is no generation: {said}");
 }

@@ -8,7 +8,7 @@ use edge_agentic::chat::{Token, Vocab};
 use edge_agentic::clock::MonotonicClock;
 use edge_agentic::engine::cuts::Boundaries;
 use edge_agentic::engine::llama::{
-    ContextSettings, EngineSettings, FlashAttention, KvType, LlamaEngine, LoadedModel, LogMode,
+    ContextSettings, EngineSettings, FlashAttention, KvType, LlamaEngine, LoadedModel,
     ModelSettings,
 };
 use edge_agentic::engine::speculation::Mtp;
@@ -32,7 +32,6 @@ pub fn loaded(path: &Path, mtp: bool) -> LoadedModel {
         gpu_layers: 0,
         devices: Vec::new(),
         mtp,
-        log: LogMode::Quiet,
     };
     LoadedModel::load(path, &settings, |_| {}).expect("the tiny model loads")
 }

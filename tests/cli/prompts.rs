@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use edge_agentic::chat::dialogue::ids_sha256;
 use edge_agentic::chat::{ChatTemplate, Vocab, prefix};
 use edge_agentic::conversation::{self, Dataset, SAMPLE, SAMPLE_NAME, json_array};
-use edge_agentic::engine::llama::{LoadedModel, LogMode, ModelSettings};
+use edge_agentic::engine::llama::{LoadedModel, ModelSettings};
 use serde_json::Value;
 
 use crate::harness::model::{synth, tiny};
@@ -27,7 +27,6 @@ fn vocabulary(model: &Path) -> LoadedModel {
         gpu_layers: 0,
         devices: Vec::new(),
         mtp: false,
-        log: LogMode::Quiet,
     };
     LoadedModel::load(model, &settings, |_| {}).expect("the model loads")
 }

@@ -36,6 +36,15 @@ impl Test {
     /// All of them, in the order in which they take turns.
     pub const ALL: [Self; 3] = [Self::Prompt, Self::Generation, Self::Turn];
 
+    /// Whether it is asked for: as with llama-bench, a test that would count no tokens is left out.
+    pub const fn is_asked(self, plan: &BenchPlan) -> bool {
+        match self {
+            Self::Prompt => plan.n_prompt > 0,
+            Self::Generation => plan.n_gen > 0,
+            Self::Turn => plan.n_prompt > 0 && plan.n_gen > 0,
+        }
+    }
+
     /// New prompt tokens.
     pub const fn new_tokens(self, plan: &BenchPlan) -> usize {
         match self {
@@ -155,7 +164,7 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Measures every test at every depth. The tests take turns, so that a machine that grows slower slows all.
+    /// Measures every test that is asked for at every depth. The tests take turns, so that a machine that grows slower slows all.
     ///
     /// # Errors
     /// See [`BenchError`].
@@ -163,11 +172,12 @@ impl Bench<'_> {
         let plan = self.plan;
         let mut all = Vec::new();
         for &depth in &plan.depths {
-            let mut here = Test::ALL.map(|test| Measured {
+            let empty = |test| Measured {
                 test,
                 depth,
                 samples: Vec::new(),
-            });
+            };
+            let mut here: Vec<_> = plan.tests().map(empty).collect();
             self.warm_up(depth)?;
             for _ in 0..plan.repetitions {
                 for measured in &mut here {
@@ -186,8 +196,8 @@ impl Bench<'_> {
         let shape = Shape {
             name: format!("warm-up @ d{depth}"),
             depth,
-            new: self.plan.n_prompt,
-            generated: self.plan.n_gen.min(WARM_UP),
+            new: self.plan.n_prompt.max(1),
+            generated: self.plan.n_gen.clamp(1, WARM_UP),
             keeps: true,
         };
         self.turn(&shape).map(|_| ())

@@ -8,7 +8,9 @@ pub fn document(report: &BenchReport) -> Document {
     let mut document = Document::default();
     document.section("Settings", vec![Block::Pairs(settings(report))]);
     document.section("Tests", vec![Block::Table(tests(report))]);
-    document.section("Turns (mean, ms)", vec![Block::Table(turns(report))]);
+    if report.tests.iter().any(|row| row.phases.is_some()) {
+        document.section("Turns (mean, ms)", vec![Block::Table(turns(report))]);
+    }
     document
 }
 

@@ -38,10 +38,15 @@ impl BenchPlan {
             repetitions: args.repetitions,
             engine: EnginePlan::new(&args.engine, args.boundaries, Reasoning::Off, threads)?,
         };
+        if plan.tests().next().is_none() {
+            return Err(PlanError::NoTest);
+        }
         let context = plan.engine.context.ctx_size as usize;
         for &depth in &plan.depths {
-            let longest = Test::ALL.map(|t| t.new_tokens(&plan) + t.generated(&plan));
-            let needed = depth + longest.into_iter().max().unwrap_or(0);
+            let longest = plan
+                .tests()
+                .map(|t| t.new_tokens(&plan) + t.generated(&plan));
+            let needed = depth + longest.max().unwrap_or(0);
             if needed > context {
                 return Err(PlanError::Depth {
                     depth,
@@ -53,8 +58,13 @@ impl BenchPlan {
         Ok(plan)
     }
 
+    /// The tests that are asked for, in the order in which they take turns.
+    pub fn tests(&self) -> impl Iterator<Item = Test> {
+        Test::ALL.into_iter().filter(|test| test.is_asked(self))
+    }
+
     /// Measurements at all depths.
     pub fn measurements(&self) -> u64 {
-        self.depths.len() as u64 * Test::ALL.len() as u64 * u64::from(self.repetitions)
+        (self.depths.len() * self.tests().count()) as u64 * u64::from(self.repetitions)
     }
 }

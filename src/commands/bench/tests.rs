@@ -68,6 +68,28 @@ fn each_test_times_its_own_part() {
 }
 
 #[test]
+fn a_test_that_counts_no_tokens_is_left_out() {
+    let names = |options: &[&str]| -> Vec<String> {
+        let plan = plan(options);
+        plan.tests().map(|test| test.name(&plan, 0)).collect()
+    };
+    assert_eq!(names(&["-p", "0", "-n", "5"]), ["tg5 @ d0"]);
+    assert_eq!(names(&["-p", "20", "-n", "0"]), ["pp20 @ d0"]);
+    let error = BenchPlan::new(&args(&["-p", "0", "-n", "0"]), 1).expect_err("no test");
+    assert!(matches!(error, PlanError::NoTest), "{error}");
+
+    let only_generation = plan(&["-d", "0", "-p", "0", "-n", "5", "-r", "2"]);
+    // The warm-up, then the test twice.
+    let measured = measured(&only_generation, [4, 6, 6].map(turn).into()).expect("figures");
+    assert_eq!(measured.len(), 1);
+    let elapsed: Vec<u64> = measured[0].samples.iter().map(|s| s.elapsed).collect();
+    assert_eq!(elapsed, [5 * MS; 2]);
+    let only_prompt = plan(&["-d", "0", "-p", "20", "-n", "0", "-r", "1"]);
+    let measured = self::measured(&only_prompt, [1, 1].map(turn).into()).expect("figures");
+    assert_eq!(measured[0].samples[0].elapsed, 10 * MS);
+}
+
+#[test]
 fn a_turn_of_another_shape_is_no_figure() {
     let plan = plan(&["-d", "0", "-p", "20", "-n", "5", "-r", "1"]);
     let error = measured(&plan, [4, 1, 3].map(turn).into()).expect_err("too short");

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock, PoisonError};
 
 use tracing::field::{Field, Visit};
@@ -11,20 +12,13 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 /// Lines of warnings and errors that are kept.
 const KEPT: usize = 12;
 
-/// Where llama.cpp's log lines go besides the memory of the last warnings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogMode {
-    /// Nowhere.
-    Quiet,
-    /// To stderr, all of them.
-    Stderr,
-}
+/// Whether all lines go to stderr too.
+static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The last warnings and errors.
 type Tail = Arc<Mutex<VecDeque<(Level, String)>>>;
 
 struct Capture {
-    mode: LogMode,
     tail: Tail,
 }
 
@@ -47,14 +41,14 @@ impl Visit for Message {
 impl<S: Subscriber> Layer<S> for Capture {
     fn enabled(&self, metadata: &tracing::Metadata<'_>, _: Context<'_, S>) -> bool {
         metadata.target() == "llama-cpp-2"
-            && (self.mode == LogMode::Stderr || *metadata.level() <= Level::WARN)
+            && (SHOWN.load(Ordering::Relaxed) || *metadata.level() <= Level::WARN)
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut message = Message(String::new());
         event.record(&mut message);
         let line = message.0.trim_end();
-        if self.mode == LogMode::Stderr {
+        if SHOWN.load(Ordering::Relaxed) {
             eprintln!("llama.cpp: {line}");
         }
         if *event.metadata().level() <= Level::WARN {
@@ -72,12 +66,16 @@ fn tail() -> &'static Tail {
     TAIL.get_or_init(Tail::default)
 }
 
-/// Routes llama.cpp's log; the first call in a process decides the mode.
-pub(super) fn install(mode: LogMode) {
+/// Shows everything that llama.cpp logs from here on, on stderr.
+pub fn show() {
+    SHOWN.store(true, Ordering::Relaxed);
+}
+
+/// Routes llama.cpp's log.
+pub(super) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let capture = Capture {
-            mode,
             tail: Arc::clone(tail()),
         };
         let subscriber = tracing_subscriber::registry().with(capture);

@@ -19,7 +19,7 @@ mod turn;
 pub use candidates::Candidates;
 pub use context::{ContextSettings, FlashAttention, KvType};
 pub use device::devices;
-pub use log::LogMode;
+pub use log::show as show_log;
 pub use model::{LoadError, LoadedModel, ModelSettings};
 pub use sampler::Sampler;
 pub use turn::{EngineSettings, LlamaEngine};

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use super::backends::{self, BackendError};
 use super::device::{choose, devices};
-use super::log::{self, LogMode};
+use super::log;
 use crate::chat::{Token, Vocab};
 
 /// How a model is loaded.
@@ -26,8 +26,6 @@ pub struct ModelSettings {
     pub devices: Vec<String>,
     /// Load the MTP block, if the file has one.
     pub mtp: bool,
-    /// Where llama.cpp's log goes.
-    pub log: LogMode,
 }
 
 impl ModelSettings {
@@ -39,7 +37,6 @@ impl ModelSettings {
             gpu_layers: 0,
             devices: Vec::new(),
             mtp: false,
-            log: LogMode::Quiet,
         }
     }
 }
@@ -94,7 +91,7 @@ pub enum LoadError {
 pub(super) fn backend() -> Result<&'static LlamaBackend, BackendError> {
     static BACKEND: OnceLock<Result<LlamaBackend, BackendError>> = OnceLock::new();
     let initialised = BACKEND.get_or_init(|| {
-        log::install(LogMode::Quiet);
+        log::install();
         #[cfg(feature = "dynamic-backends")]
         backends::load()?;
         Ok(LlamaBackend::init().expect("only this function initialises the backend"))
@@ -129,7 +126,6 @@ impl LoadedModel {
         settings: &ModelSettings,
         mut progress: impl FnMut(f32) + 'static,
     ) -> Result<Self, LoadError> {
-        log::install(settings.log);
         let backend = backend()?;
         if settings.gpu_layers > 0 && settings.devices.is_empty() && !settings.vocab_only {
             let built_with = backends::for_gpus(&backends::features(), &backends::loaded());

@@ -4,7 +4,6 @@
 use std::ffi::CString;
 use std::path::Path;
 
-use super::LogMode;
 use super::model::{LoadError, backend, explanation};
 use crate::engine::llama::log;
 
@@ -16,7 +15,6 @@ const Q4_K_M: llama_cpp_sys_2::llama_ftype = 15;
 /// # Errors
 /// Where llama.cpp refuses; `to` may then hold a partial file, so give it a temporary path.
 pub fn to_q4_k_m(from: &Path, to: &Path, threads: u32) -> Result<(), LoadError> {
-    log::install(LogMode::Quiet);
     backend()?;
     log::take_tail();
     let failed = |cause: String| LoadError::Model {
