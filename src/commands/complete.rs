@@ -14,9 +14,18 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     let mut command = Cli::command();
     let name = command.get_name().to_owned();
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command, name, &mut script);
-    print::stdout(&String::from_utf8(script).run_failed()?)?;
+    clap_complete::generate(args.shell, &mut command, name.as_str(), &mut script);
+    let script = String::from_utf8(script).run_failed()?;
+    print::stdout(&consistent(script, &name))?;
     Ok(Exit::Pass)
+}
+
+/// Makes a script's two spellings of the program's name one. clap_complete 4.6 sets bash's state to `edge__agentic__…` and
+/// looks for `edge__subcmd__agentic__…` (<https://github.com/clap-rs/clap/issues/6421>): with a hyphen in the name nothing
+/// would be completed after a verb. Scripts without the second spelling stay as they are.
+fn consistent(script: String, program: &str) -> String {
+    let looked_for = program.replace('-', "__subcmd__");
+    script.replace(&looked_for, &program.replace('-', "__"))
 }
 
 /// Prints a manual page.

@@ -255,6 +255,28 @@ fn every_shell_gets_completions_with_every_verb() {
     edge("completions").arg("teapot").ends(2).says(&["teapot"]);
 }
 
+/// Asked as bash asks it: the words, the one to complete, the one before it.
+#[cfg(unix)]
+#[test]
+fn bash_completes_the_options_of_a_verb_and_their_values() {
+    let script = edge("completions").arg("bash").ends(0).stdout;
+    let completes = |words: &str, last: &str, before: &str| {
+        let asks = format!(
+            "{script}\nCOMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n\
+             _edge__agentic edge-agentic {last:?} {before}; echo \"${{COMPREPLY[@]}}\""
+        );
+        let bash = std::process::Command::new("bash")
+            .args(["-c", &asks])
+            .output();
+        String::from_utf8(bash.expect("bash starts").stdout).expect("text")
+    };
+    assert_eq!(completes("edge-agentic ru", "ru", "edge-agentic"), "run\n");
+    let option = completes("edge-agentic run --inj", "--inj", "run");
+    assert_eq!(option, "--inject-delays\n");
+    let value = completes("edge-agentic run --overflow ''", "", "--overflow");
+    assert_eq!(value, "fail drop-oldest\n");
+}
+
 #[test]
 fn every_verb_has_a_manual_page() {
     let page = edge("man").ends(0).stdout;
