@@ -18,6 +18,7 @@ mod model;
 mod print;
 mod progress;
 mod results;
+mod signals;
 mod tokenizer;
 mod warmup;
 mod watch;

@@ -6,14 +6,14 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use bfcl::dataset::Dataset as Samples;
 use bfcl::sampling::Selection;
 
 use super::progress::Progress;
 use super::results::failure;
 use super::watch::Watch;
-use super::{accuracy, dataset, lengths, model, print, tokenizer, warmup};
+use super::{accuracy, dataset, lengths, model, print, signals, tokenizer, warmup};
 use crate::chat::{ChatTemplate, Dialogue};
 use crate::cli::{Overflow, Profile, Reasoning, RunArgs};
 use crate::clock::{Clock, MonotonicClock};
@@ -86,7 +86,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         LlamaEngine::new(&loaded, &settings, Arc::clone(&clock)).map_err(|e| needs.refused(e))?;
     let lengths = phases.lengths(&template, &loaded, &plan)?;
     let interrupt = Interrupt::default();
-    listen(&interrupt)?;
+    signals::listen(&interrupt)?;
     let started = phases.start(&dir, &plan, &machine, resume)?;
     let mut session = Session {
         plan: &plan,
@@ -434,20 +434,4 @@ impl Session<'_, '_> {
         .run(data)
         .run_failed()
     }
-}
-
-/// Ctrl-C: once, the current turn finishes; twice, it does not count.
-fn listen(interrupt: &Interrupt) -> Result<(), Failure> {
-    let wish = interrupt.clone();
-    let handler = move || {
-        if wish.requested() {
-            eprintln!("interrupted again: ending the current turn");
-        } else {
-            eprintln!("interrupted: finishing the current turn (Ctrl-C again to drop it)");
-        }
-        wish.request();
-    };
-    ctrlc::set_handler(handler)
-        .map_err(|e| anyhow!("cannot listen for Ctrl-C: {e}"))
-        .setup()
 }

@@ -1,5 +1,6 @@
 //! Runs that do not end by themselves: killed at any moment, or interrupted.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -15,17 +16,17 @@ use crate::harness::{PROGRAM, environment, scratch};
 /// Moments at which a run is killed.
 const MOMENTS: u64 = 20;
 
-fn start(out: &Path, options: &[&str]) -> Child {
+/// A replay of the sample into `out`.
+fn options(out: &Path) -> Vec<OsString> {
+    let fixed = "run --performance-only --sample --threads 1 --model";
+    let mut all: Vec<OsString> = fixed.split(' ').map(OsString::from).collect();
+    all.extend([tiny().into(), "--out".into(), out.into()]);
+    all
+}
+
+fn start(out: &Path, more: &[&str]) -> Child {
     let mut command = Command::new(PROGRAM);
-    command
-        .envs(environment())
-        .args(["run", "--performance-only", "--sample", "--threads", "1"]);
-    command
-        .arg("--model")
-        .arg(tiny())
-        .arg("--out")
-        .arg(out)
-        .args(options);
+    command.envs(environment()).args(options(out)).args(more);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     command.spawn().expect("the program under test starts")
 }
@@ -109,11 +110,23 @@ fn a_run_killed_at_any_moment_keeps_every_finished_turn_and_claims_nothing() {
 }
 
 #[cfg(unix)]
-fn interrupt(child: &Child) {
+fn send(signal: &str, child: &Child) {
     let status = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
+        .args([signal, &child.id().to_string()])
         .status();
     assert!(status.expect("kill starts").success());
+}
+
+/// Waits until a run has two rows, and asserts that it goes on.
+#[cfg(unix)]
+fn has_begun(child: &mut Child, out: &Path) {
+    while rows(&out.join("turns.jsonl")) < 2 {
+        assert!(
+            child.try_wait().expect("its state").is_none(),
+            "the run ended before it could be signalled"
+        );
+        sleep(Duration::from_millis(2));
+    }
 }
 
 #[cfg(unix)]
@@ -123,14 +136,8 @@ fn exit_130_an_interrupt_finishes_the_turn_and_the_summary_says_incomplete() {
     let out = dir.path().join("out");
     // Repeating every turn gives the interrupt time to come in the middle of one.
     let mut child = start(&out, &["--self-check", "1"]);
-    while rows(&out.join("turns.jsonl")) < 2 {
-        assert!(
-            child.try_wait().expect("its state").is_none(),
-            "the run ended before it could be interrupted"
-        );
-        sleep(Duration::from_millis(2));
-    }
-    interrupt(&child);
+    has_begun(&mut child, &out);
+    send("-INT", &child);
     let output = child.wait_with_output().expect("it ends");
     let messages = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{messages}");
@@ -165,4 +172,37 @@ fn exit_130_an_interrupt_finishes_the_turn_and_the_summary_says_incomplete() {
             .zip(plain)
             .all(|(a, b)| identity(a) == identity(b))
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn exit_130_sigterm_does_what_ctrl_c_does() {
+    let dir = scratch();
+    let out = dir.path().join("out");
+    let mut child = start(&out, &["--self-check", "1"]);
+    has_begun(&mut child, &out);
+    send("-TERM", &child);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(!Results::read(&out).summary.complete);
+}
+
+/// Over a connection that is lost hours before the end.
+#[cfg(unix)]
+#[test]
+fn a_run_under_nohup_goes_on_after_a_hang_up() {
+    let dir = scratch();
+    let out = dir.path().join("out");
+    let mut command = Command::new("nohup");
+    command.envs(environment()).arg(PROGRAM).args(options(&out));
+    command.args(["--self-check", "1"]);
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("nohup starts");
+    has_begun(&mut child, &out);
+    send("-HUP", &child);
+    let output = child.wait_with_output().expect("it ends");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{messages}");
+    assert!(Results::read(&out).summary.complete);
 }
