@@ -148,11 +148,12 @@ pub struct PhaseArgs {
     /// Ask every sample of each subset instead of the gate's first 62 or 10 percent. No gate can pass then.
     #[arg(long)]
     pub full_subsets: bool,
-    /// Ask only N of the samples, spread evenly over them: a first look. No gate can pass then.
+    /// Ask only N of the samples, spread evenly over them, or all where there are no more: a first look. No gate can pass
+    /// with fewer than all.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub bfcl_samples: Option<u32>,
-    /// End the accuracy phase as soon as the gates can no longer be reached, or no longer be missed. Such a run never
-    /// passes: that takes all 995 samples.
+    /// End the accuracy phase as soon as the gates can no longer be reached, or no longer be missed; only with the gate's
+    /// own samples. Such a run never passes: that takes all 995 of them.
     #[arg(long)]
     pub stop_when_decided: bool,
     /// Whether the model may reason before it answers, in both phases.

@@ -32,7 +32,7 @@ impl AccuracyPlan {
     /// Resolves the arguments.
     ///
     /// # Errors
-    /// [`PlanError::Category`].
+    /// [`PlanError::Category`], [`PlanError::NeverDecided`].
     pub fn new(args: &PhaseArgs, data: &Dataset) -> Result<Self, PlanError> {
         let subsets = match args.categories.as_slice() {
             [] => Sampling::gate().subsets,
@@ -59,6 +59,11 @@ impl AccuracyPlan {
         let selection = plan.selection(data);
         plan.samples = selection.indexes().len();
         plan.ids_sha256 = selection.ids_sha256(data);
+        if plan.stop_when_decided && !plan.is_gate() {
+            return Err(PlanError::NeverDecided {
+                samples: plan.described(),
+            });
+        }
         Ok(plan)
     }
 

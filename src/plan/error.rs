@@ -60,6 +60,15 @@ pub enum PlanError {
         /// What was given.
         found: String,
     },
+    /// An end that would never come.
+    #[error(
+        "--stop-when-decided: only the gate's 995 samples decide its gates, and these are {samples}; leave it out, or \
+         leave out --categories, --full-subsets and --bfcl-samples"
+    )]
+    NeverDecided {
+        /// What is asked, in words.
+        samples: String,
+    },
     /// A model that the locked profile does not allow.
     #[error(
         "the model's architecture is {found:?}, and profile mlperf-v6.1-edge expects {expected:?}; use --profile none \

@@ -367,6 +367,18 @@ fn what_cannot_be_asked_is_refused_before_the_model_is_loaded() {
         "--accuracy-only",
         "--data",
         &data,
+        "--bfcl-samples",
+        "3",
+        "--stop-when-decided",
+    ]);
+    assert!(
+        message.contains("only the gate's 995 samples decide its gates"),
+        "{message}"
+    );
+    let message = run(&[
+        "--accuracy-only",
+        "--data",
+        &data,
         "--categories",
         "live,multi_turn",
     ]);
