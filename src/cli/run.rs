@@ -85,7 +85,7 @@ pub struct RunArgs {
     /// Check that the mean output length lies within LO,HI tokens.
     #[arg(long, value_name = "LO,HI")]
     pub osl_window: Option<OslWindow>,
-    /// Count ISL and OSL of `endpoints/` anew with this tokenizer.json.
+    /// Count the output lengths (OSL) of `endpoints/` anew with this tokenizer.json.
     #[arg(long, value_name = "FILE")]
     pub tokenizer: Option<PathBuf>,
     /// Repeat every K-th turn from an empty cache and compare its tokens. Costs a full prefill each; not timed.

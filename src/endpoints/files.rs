@@ -119,7 +119,7 @@ fn performance(
     let samples = track(events, &tokens)?;
     let origin = &setup.origin;
     let mut summary = ResultSummary::new(&samples, origin, setup.finished, run_config(setup));
-    summary.token_counts = Some(TokenSources::of(input.recount.is_some(), &tokens));
+    summary.token_counts = Some(TokenSources::of(input.recount.is_some()));
     let scores = accuracy::score(&accuracy::expected(data), &answers(events));
     let duration_s = samples.duration_ns as f64 / 1e9;
     entries.push(performance_entry(

@@ -8,16 +8,12 @@ use crate::record::{ToolCall, TurnRecord};
 use serde_json::Value;
 use std::path::Path;
 
-/// Counts characters, and pretends that every prompt has 100 tokens.
+/// Counts characters.
 struct Characters;
 
 impl Recount for Characters {
     fn text(&self, text: &str) -> Option<u64> {
         u64::try_from(text.chars().count()).ok()
-    }
-
-    fn prompt(&self, _: &str, _: u32) -> Option<u64> {
-        Some(100)
     }
 }
 
@@ -117,20 +113,19 @@ fn tokens_are_recounted_or_absent_and_never_invented() {
     let rows = rows(&data);
     let without = files(&rows, &data, &setup(), None).unwrap_or_else(|e| panic!("{e}"));
     let summary = json(&without, "performance/result_summary.json");
-    for series in ["output_sequence_lengths", "input_sequence_lengths"] {
+    for (series, why) in [
+        ("output_sequence_lengths", "absent: no --tokenizer"),
+        ("input_sequence_lengths", "absent: prompts not recounted"),
+    ] {
         assert_eq!(summary[series], serde_json::json!({}), "{series}");
-        assert_eq!(summary["token_counts"][series], "absent: no --tokenizer");
+        assert_eq!(summary["token_counts"][series], why);
     }
     assert!(summary["tps"].is_null());
     let with = files(&rows, &data, &setup(), Some(&Characters)).unwrap_or_else(|e| panic!("{e}"));
     let summary = json(&with, "performance/result_summary.json");
     // "Look.<tool_call>…</tool_call>" without the end token.
     assert_eq!(summary["output_sequence_lengths"]["avg"], 29.0);
-    assert_eq!(summary["input_sequence_lengths"]["max"], 100);
-    assert_eq!(
-        summary["token_counts"]["input_sequence_lengths"],
-        "tokenizer.json"
-    );
+    assert_eq!(summary["input_sequence_lengths"], serde_json::json!({}));
     assert!(summary["tps"].is_f64());
 }
 

@@ -26,11 +26,6 @@ pub type TokenTable = HashMap<String, SampleTokens>;
 pub trait Recount {
     /// Tokens of `text`, special tokens not added; `None` where it cannot be encoded.
     fn text(&self, text: &str) -> Option<u64>;
-
-    /// Tokens of the prompt of a turn; `None` where prompts are not at hand.
-    fn prompt(&self, _conversation_id: &str, _turn: u32) -> Option<u64> {
-        None
-    }
 }
 
 /// Where the counts in a summary come from.
@@ -51,14 +46,9 @@ const ENGINE: &str = "engine tokens after the emission with the first delta, end
 
 impl TokenSources {
     /// The sources of [`count_tokens`].
-    pub(super) fn of(recounted: bool, table: &TokenTable) -> Self {
-        let prompts = table.values().any(|tokens| tokens.input.is_some());
+    pub(super) fn of(recounted: bool) -> Self {
         Self {
-            input_sequence_lengths: match (recounted, prompts) {
-                (_, true) => RECOUNTED,
-                (true, false) => NO_PROMPTS,
-                (false, false) => ABSENT,
-            },
+            input_sequence_lengths: NO_PROMPTS,
             output_sequence_lengths: if recounted { RECOUNTED } else { ABSENT },
             tpot: ENGINE,
         }
@@ -67,7 +57,8 @@ impl TokenSources {
 
 /// Counts the tokens of every completed row.
 ///
-/// Input and output are counted anew with `recount`, else absent. A reply with calls is counted as
+/// Output is counted anew with `recount`, else absent; prompts are not, because the reference counts a rendering of its
+/// own (`../shared/REFERENCE.md`), which is none of the prompts that were evaluated. A reply with calls is counted as
 /// it was generated, markup included, where the reference renders the parsed calls through the chat
 /// template: equal where the model keeps to the template's form. The tokens after the first delta
 /// are the engine's, because where that delta ends is known in tokens only; the token that ends the
@@ -81,7 +72,7 @@ pub fn count_tokens(
     let counted = records.iter().map(|record| {
         let id = sample_id(dataset_sha256, &record.conversation_id, record.turn);
         let counts = SampleTokens {
-            input: recount.and_then(|r| r.prompt(&record.conversation_id, record.turn)),
+            input: None,
             output: recount.and_then(|r| output_tokens(record, r)),
             after_first: after_first(record),
         };
