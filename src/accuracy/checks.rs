@@ -59,6 +59,9 @@ impl fmt::Display for OslWindow {
     }
 }
 
+/// The name of the check that `--osl-window` asks for.
+pub const OSL_WINDOW: &str = "osl_window";
+
 /// The checks of a replay.
 ///
 /// `client_turns` is the number of client turns of the whole data set: the reference compares only
@@ -100,7 +103,7 @@ fn osl(mean: Option<f64>, window: OslWindow) -> Check {
         format!("mean output length {mean:.2} tokens")
     });
     let detail = format!("{measured}, window {} to {}", window.low, window.high);
-    check("osl_window", inside, detail)
+    check(OSL_WINDOW, inside, detail)
 }
 
 fn check(name: &str, passed: bool, detail: String) -> Check {

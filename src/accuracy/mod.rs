@@ -30,7 +30,7 @@ mod tests;
 
 pub use self::answer::{Answer, Call, Said, split_repeat};
 pub use self::certainty::{Certainty, Running};
-pub use self::checks::{Check, OslWindow, OslWindowError, replay_checks};
+pub use self::checks::{Check, OSL_WINDOW, OslWindow, OslWindowError, replay_checks};
 pub use self::command::executables;
 pub use self::expected::{Expected, Truth, expected};
 pub use self::figures::{ACCURACY_SCHEMA, AccuracyFacts, AccuracyFigures, Conditions, by_name};

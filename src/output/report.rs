@@ -8,7 +8,7 @@ use super::document::{Block, Document, Table};
 use super::format::Format;
 use super::number::{count, decimal, milliseconds, percent, seconds};
 use super::{csv, json, markdown, text};
-use crate::accuracy::AccuracyFigures;
+use crate::accuracy::{AccuracyFigures, Check};
 use crate::metrics::{DEFINITIONS, Series, Speculation, Summary};
 use crate::record::TurnState;
 
@@ -24,6 +24,8 @@ pub struct RunResult {
     pub summary: Summary,
     /// Those of its BFCL samples, where it asked any.
     pub accuracy: Option<AccuracyFigures>,
+    /// Whether the mean output length lies within `--osl-window`, where one was given.
+    pub osl_window: Option<Check>,
 }
 
 /// The summary has no JSON form.
@@ -44,10 +46,15 @@ pub fn render(format: Format, result: &RunResult) -> Result<String, RenderError>
     })
 }
 
-/// The verdict in one line, deviations included; a second one where accuracy was measured.
+/// The verdict in one line, deviations included; a further one where the output length is outside its window, and one
+/// where accuracy was measured.
 #[must_use]
 pub fn verdict_line(result: &RunResult) -> String {
     let mut line = validity_line(&result.summary);
+    if let Some(missed) = result.osl_window.as_ref().filter(|check| !check.passed) {
+        line.push_str("\nOSL WINDOW MISSED: ");
+        line.push_str(&missed.detail);
+    }
     if let Some(accuracy) = &result.accuracy {
         line.push('\n');
         line.push_str(&accuracy.verdict_line());
@@ -147,6 +154,10 @@ fn verdict(result: &RunResult) -> Vec<Block> {
     let mut lines: Vec<String> = verdict_line(result).lines().map(str::to_owned).collect();
     let problems = summary.problems.iter().map(|p| &p.message);
     lines.extend(problems.map(|message| format!("[FAIL] {message}")));
+    lines.extend(result.osl_window.iter().map(|check| {
+        let word = if check.passed { "PASS" } else { "FAIL" };
+        format!("[{word}] osl_window: {}", check.detail)
+    }));
     let warnings = summary.warnings.iter().map(|w| &w.message);
     lines.extend(warnings.map(|message| format!("[WARN] {message}")));
     vec![Block::Lines(lines)]

@@ -72,6 +72,7 @@ fn result(settings: Settings, summary: Summary) -> RunResult {
         settings,
         summary,
         accuracy: None,
+        osl_window: None,
     }
 }
 

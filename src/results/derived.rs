@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::ResultsError;
-use crate::accuracy::{self, AccuracyFacts, AccuracyFigures, Check, Conditions, Scores};
+use crate::accuracy::{
+    self, AccuracyFacts, AccuracyFigures, Check, Conditions, OSL_WINDOW, Scores,
+};
 use crate::cli::Reasoning;
 use crate::conversation::Dataset;
 use crate::endpoints::{self, Asked, Input, Origin, Recount, Setup};
@@ -45,7 +47,7 @@ impl Derived {
     #[must_use]
     pub fn gates_pass(&self) -> bool {
         let gate = |c: &&Check| {
-            c.name == "valid" || c.name == "osl_window" || c.name.starts_with("accuracy_")
+            c.name == "valid" || c.name == OSL_WINDOW || c.name.starts_with("accuracy_")
         };
         self.verdict.checks.iter().filter(gate).all(|c| c.passed)
     }
@@ -128,12 +130,6 @@ pub fn derive(plan: &Plan, rows: &Rows, sources: &Sources<'_>) -> Result<Derived
         .and_then(|scores| scores.score);
     let summary = Summary::compute(&rows.turns, &facts).map_err(ResultsError::Accounting)?;
     let checks = checks(plan, &summary, made.scores.as_ref(), figures.as_ref());
-    let verdict = Verdict {
-        load_generator: plan.program.load_generator.clone(),
-        complete: summary.complete,
-        passed: checks.iter().all(|c| c.passed),
-        checks,
-    };
     let mut files: Vec<(String, Vec<u8>)> = made
         .files
         .into_iter()
@@ -147,6 +143,13 @@ pub fn derive(plan: &Plan, rows: &Rows, sources: &Sources<'_>) -> Result<Derived
         settings: plan.settings(&rows.devices),
         summary,
         accuracy: figures,
+        osl_window: checks.iter().find(|c| c.name == OSL_WINDOW).cloned(),
+    };
+    let verdict = Verdict {
+        load_generator: plan.program.load_generator.clone(),
+        complete: result.summary.complete,
+        passed: checks.iter().all(|c| c.passed),
+        checks,
     };
     let report = render(Format::Md, &result).map_err(ResultsError::Render)?;
     files.push(("report.md".to_owned(), report.into_bytes()));

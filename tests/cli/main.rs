@@ -22,6 +22,7 @@ mod exit_codes;
 mod grammar;
 mod inspect;
 mod killed;
+mod options;
 mod overflow;
 mod prompts;
 mod rendering;
