@@ -111,10 +111,10 @@ pub struct EngineArgs {
     /// Element type of the V cache.
     #[arg(long, value_enum, default_value = "f16")]
     pub cache_type_v: KvType,
-    /// Most tokens per decode call.
+    /// llama.cpp's batch: at least the micro-batch. Changes no call, since none of ours is larger than a micro-batch.
     #[arg(short, long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub batch_size: u32,
-    /// Most tokens per pass over the weights.
+    /// Most tokens per pass over the weights, and per decode call.
     #[arg(long, visible_alias = "ub", value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u32).range(1..=65_536))]
     pub ubatch_size: u32,
     /// Let the model's own prediction block (MTP) draft tokens that the model then verifies in one pass: off, auto (up

@@ -201,6 +201,11 @@ impl Needs<'_> {
     /// Refuses a model that does not fit, with the numbers, before anything is loaded. `override_it`: warn instead.
     pub fn check(&self, override_it: bool) -> Result<(), Failure> {
         let facts = Facts::of(self.gguf).bad_input()?;
+        let contexts = 1 + u32::from(self.plan.mtp != speculation::Mtp::Off);
+        self.plan
+            .context
+            .check_graphs(&facts.architecture, contexts)
+            .setup()?;
         let memory = MemoryPlan::new(&self.request(&facts)).bad_input()?;
         for warning in memory.warnings() {
             eprintln!("warning: {warning}");

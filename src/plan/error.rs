@@ -10,7 +10,7 @@ use crate::engine::speculation::Mtp;
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// A duration that is none.
-    #[error("{flag} {found}: expected a number of seconds above 0 and below 1e9")]
+    #[error("{flag} {found:?}: expected a number of seconds above 0 and below 1e9")]
     Duration {
         /// The flag.
         flag: &'static str,

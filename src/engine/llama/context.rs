@@ -101,7 +101,7 @@ impl fmt::Display for KvType {
 pub struct ContextSettings {
     /// Context size, tokens.
     pub ctx_size: u32,
-    /// Most tokens per decode call (llama.cpp's `n_batch`).
+    /// llama.cpp's `n_batch`, at least the micro-batch. Our calls are never larger than that ([`Self::call_size`]).
     pub batch_size: u32,
     /// Most tokens per pass over the weights (`n_ubatch`).
     pub ubatch_size: u32,

@@ -7,6 +7,7 @@ mod device;
 mod drafter;
 mod generate;
 mod grammar;
+mod graphs;
 mod log;
 mod model;
 pub mod quantize;

@@ -74,6 +74,17 @@ pub enum LoadError {
         /// llama.cpp's words.
         cause: String,
     },
+    /// A micro-batch whose graph there is no room for; llama.cpp would end the process.
+    #[error(
+        "--ubatch-size {ubatch}: llama.cpp sets {gib} GiB of address space aside for the graph of so large a \
+         micro-batch, and the system does not give that much; use a smaller --ubatch-size"
+    )]
+    Graph {
+        /// Tokens of the micro-batch.
+        ubatch: u32,
+        /// What it would take, GiB.
+        gib: u64,
+    },
     /// The context is not the one asked for.
     #[error(
         "asked llama.cpp for a context of {asked} tokens and got {got}; use --ctx-size {got} or a multiple of 256"
