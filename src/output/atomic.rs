@@ -19,7 +19,7 @@ pub enum WriteError {
         source: serde_json::Error,
     },
     /// The new content did not reach the device; the name is untouched.
-    #[error("{}: cannot {step}: {source}; the file that was there, if any, is unchanged; free space or choose another --out", path.display())]
+    #[error("{}: cannot {step}: {source}; the file that was there, if any, is unchanged; free space, or name another place", path.display())]
     Replace {
         /// The file.
         path: PathBuf,
