@@ -5,6 +5,8 @@
 //! `commands → {comparison, results, replay} → {endpoints, accuracy, engine, chat, metrics, output} → {plan, machine, conversation,
 //! record, clock} → {gguf, bfcl}`.
 
+#![cfg_attr(not(test), deny(clippy::print_stderr))] // see `say`
+
 pub mod accuracy;
 pub mod chat;
 pub mod cli;
@@ -23,3 +25,4 @@ mod random;
 pub mod record;
 pub mod replay;
 pub mod results;
+pub mod say;

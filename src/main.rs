@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use edge_agentic::cli::{Cli, Command};
 use edge_agentic::commands;
+use edge_agentic::say::say;
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
     match result {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            eprintln!("error: {failure}");
+            say(format_args!("error: {failure}"));
             failure.exit.into()
         }
     }

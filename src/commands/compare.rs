@@ -14,6 +14,7 @@ use crate::metrics::Summary;
 use crate::output::render_page;
 use crate::plan::Plan;
 use crate::results::{Recorded, RunDir};
+use crate::say::say;
 
 /// Runs the command.
 ///
@@ -23,15 +24,15 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let first = Run::read(&args.first)?;
     let second = Run::read(&args.second)?;
     if same(&args.first, &args.second) {
-        eprintln!(
+        say(format_args!(
             "warning: {} and {} are one directory: a run is compared with itself",
             first.directory, second.directory
-        );
+        ));
     }
     let comparison = Comparison::of(&first.side(), &second.side());
     let document = page::document(&comparison);
     print::stdout(&render_page(args.format.format, &document, &comparison).run_failed()?)?;
-    eprintln!("{}", comparison.finding.statement);
+    say(comparison.finding.statement);
     Ok(Exit::Pass)
 }
 
@@ -56,10 +57,10 @@ impl Run {
         let machine = dir.machine().map_err(failure)?;
         let recorded = dir.recorded(&plan).map_err(failure)?;
         if recorded.torn {
-            eprintln!(
+            say(format_args!(
                 "warning: {}: a file of rows ends with a torn line, left out",
                 path.display()
-            );
+            ));
         }
         Ok(Self {
             directory: path.display().to_string(),

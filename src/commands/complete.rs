@@ -20,8 +20,8 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
     Ok(Exit::Pass)
 }
 
-/// Makes a script's two spellings of the program's name one. clap_complete 4.6 sets bash's state to `edge__agentic__…` and
-/// looks for `edge__subcmd__agentic__…` (clap-rs/clap#6421): with a hyphen in the name nothing
+/// Makes a script's two spellings of the program's name one. clap_complete 4.6 sets bash's state to
+/// `edge__agentic__…` and looks for `edge__subcmd__agentic__…` (clap-rs/clap#6421): with a hyphen in the name nothing
 /// would be completed after a verb. Scripts without the second spelling stay as they are.
 fn consistent(script: String, program: &str) -> String {
     let looked_for = program.replace('-', "__subcmd__");

@@ -18,6 +18,7 @@ use crate::machine::Device;
 use crate::machine::identity::identify;
 use crate::machine::memory::{self, MemoryPlan};
 use crate::plan::{EnginePlan, ModelPlan};
+use crate::say::say;
 
 /// Validates the file's header, all parts included. Metadata and tensors that disagree about a prediction head are
 /// refused here, because llama.cpp would fail on them later, with the name of some tensor.
@@ -102,7 +103,11 @@ pub fn template(
         if tools_required {
             return Err(at(ChatError::NoTools));
         }
-        eprintln!("warning: {}: {}", path.display(), ChatError::NoTools);
+        say(format_args!(
+            "warning: {}: {}",
+            path.display(),
+            ChatError::NoTools
+        ));
     }
     Ok((template, held_back))
 }
@@ -208,10 +213,12 @@ impl Needs<'_> {
             .setup()?;
         let memory = MemoryPlan::new(&self.request(&facts)).bad_input()?;
         for warning in memory.warnings() {
-            eprintln!("warning: {warning}");
+            say(format_args!("warning: {warning}"));
         }
         match memory.refusal() {
-            Some(refusal) if override_it => eprintln!("warning: {refusal} (--ignore-memory)"),
+            Some(refusal) if override_it => {
+                say(format_args!("warning: {refusal} (--ignore-memory)"))
+            }
             Some(refusal) => {
                 let text = format!(
                     "{}{refusal}; --ignore-memory loads it all the same",

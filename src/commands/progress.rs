@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::clock::{Clock, Nanos};
 use crate::record::TurnRecord;
+use crate::say::say;
 
 /// Plain lines are at least this far apart, ns.
 const LINE_EVERY: Nanos = 30_000_000_000;
@@ -78,7 +79,10 @@ impl<'a> Progress<'a> {
                 false => format!(", {:.0} s left", left as f64 / 1e9),
             };
             let (done, total, noun) = (self.done, self.total, self.noun);
-            eprintln!("{done}/{total} {noun}{}{note}{eta}", self.mean());
+            say(format_args!(
+                "{done}/{total} {noun}{}{note}{eta}",
+                self.mean()
+            ));
         }
     }
 
@@ -86,7 +90,7 @@ impl<'a> Progress<'a> {
     pub fn say(&self, line: &str) {
         match &self.bar {
             Some(bar) => bar.println(line),
-            None => eprintln!("{line}"),
+            None => say(line),
         }
     }
 

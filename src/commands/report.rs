@@ -12,6 +12,7 @@ use crate::exit::{Classify, Exit, Failure};
 use crate::output::{render, verdict_line};
 use crate::plan::Plan;
 use crate::results::{RunDir, Sources};
+use crate::say::say;
 
 /// Runs the command.
 ///
@@ -35,7 +36,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     };
     let derived = dir.derive(&plan, &sources).map_err(failure)?;
     print::stdout(&render(args.format.format, &derived.result).run_failed()?)?;
-    eprintln!("{}", verdict_line(&derived.result));
+    say(verdict_line(&derived.result));
     Ok(if derived.gates_pass() {
         Exit::Pass
     } else {
@@ -53,10 +54,10 @@ fn warn_of_torn_lines(dir: &RunDir, plan: &Plan) -> Result<(), Failure> {
     }
     for (name, torn) in torn {
         if let Some(torn) = torn {
-            eprintln!(
+            say(format_args!(
                 "warning: {name} ends with a torn line {} of {} bytes, left out",
                 torn.line, torn.bytes
-            );
+            ));
         }
     }
     Ok(())

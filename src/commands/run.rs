@@ -33,6 +33,7 @@ use crate::plan::{ModelPlan, Plan, PlanError, nanos};
 use crate::record::{RecordLog, SelfCheck, TurnRecord};
 use crate::replay::{Ending, Interrupt, Lengths, LlamaChat, Observer, Replay, Settings, Shared};
 use crate::results::{Going, Lines, RunDir, SelfCheckRow, Sources, Started};
+use crate::say::say;
 
 /// Runs the command.
 ///
@@ -102,7 +103,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
         .derive(&plan, &data.sources(tokenizer::recount(&recount)))
         .run_failed()?;
     print::stdout(&render(args.format.format, &derived.result).run_failed()?)?;
-    eprintln!("{}", verdict_line(&derived.result));
+    say(verdict_line(&derived.result));
     Ok(match ending {
         Ending::Interrupted => Exit::Interrupted,
         _ if derived.gates_pass() => Exit::Pass,
@@ -211,16 +212,16 @@ impl Phases<'_> {
         let asked = self.asked.as_ref().map(|(data, of)| (*data, of));
         let started = dir.resume(plan, machine, asked).map_err(failure)?;
         match (&started.turns, &started.samples) {
-            (Some(turns), _) => eprintln!(
+            (Some(turns), _) => say(format_args!(
                 "resuming: {} rows kept, going on with conversation {}",
                 turns.kept.len(),
                 turns.first + 1
-            ),
-            (None, Some(samples)) => eprintln!(
+            )),
+            (None, Some(samples)) => say(format_args!(
                 "resuming: {} samples kept, going on with sample {}",
                 samples.kept.len(),
                 samples.first + 1
-            ),
+            )),
             (None, None) => {}
         }
         Ok(started)
@@ -287,11 +288,11 @@ fn dialogue<'m>(
             .with_context(|| format!("conversation {:?}", conversation.id))
             .bad_input()?;
         if !equal {
-            eprintln!(
+            say(format_args!(
                 "warning: this chat template does not render incrementally (conversation {:?}); prompts are rendered \
                  whole, and latencies contain that",
                 conversation.id
-            );
+            ));
             return Ok(Dialogue::new(template, loaded, held_back, false));
         }
     }

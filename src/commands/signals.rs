@@ -6,6 +6,7 @@ use anyhow::anyhow;
 
 use crate::exit::{Classify, Failure};
 use crate::replay::Interrupt;
+use crate::say::say;
 
 /// Ctrl-C: once, the current turn finishes; twice, it does not count. SIGTERM does the same.
 ///
@@ -14,12 +15,12 @@ use crate::replay::Interrupt;
 pub fn listen(interrupt: &Interrupt) -> Result<(), Failure> {
     let wish = interrupt.clone();
     let handler = move || {
-        if wish.requested() {
-            eprintln!("interrupted again: ending the current turn");
-        } else {
-            eprintln!("interrupted: finishing the current turn (Ctrl-C again to drop it)");
-        }
+        let again = wish.requested();
         wish.request();
+        say(match again {
+            true => "interrupted again: ending the current turn",
+            false => "interrupted: finishing the current turn (Ctrl-C again to drop it)",
+        });
     };
     on_request(handler)
         .map_err(|e| anyhow!("cannot listen for Ctrl-C: {e}"))

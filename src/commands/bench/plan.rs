@@ -6,6 +6,9 @@ use super::measure::Test;
 use crate::cli::{BenchArgs, Reasoning};
 use crate::plan::{EnginePlan, PlanError};
 
+/// Tokens that reaching a depth takes beyond it: those that a template holds back, and the one that is generated.
+const FILLING: usize = 4;
+
 /// A benchmark's plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchPlan {
@@ -46,7 +49,7 @@ impl BenchPlan {
             let longest = plan
                 .tests()
                 .map(|t| t.new_tokens(&plan) + t.generated(&plan));
-            let needed = depth + longest.max().unwrap_or(0);
+            let needed = depth + longest.max().unwrap_or(0).max(FILLING);
             if needed > context {
                 return Err(PlanError::Depth {
                     depth,

@@ -115,6 +115,8 @@ fn depths_ascend_once_each_and_must_fit() {
         ),
         "{error}"
     );
+    let filled = self::args(&["-d", "32765", "-p", "1", "-n", "0"]);
+    assert!(BenchPlan::new(&filled, 1).is_err(), "no room to fill it");
     let fits = self::args(&["-d", "32000", "-p", "700", "-n", "68"]);
     assert!(BenchPlan::new(&fits, 1).is_ok());
 }

@@ -1,5 +1,6 @@
 //! What llama.cpp sets aside for the graph of a micro-batch. It asserts that it got that, which ends the process; so it
-//! is asked for here first.
+//! is asked for here first. That catches what a system never gives in one piece; where all of a process's memory is
+//! limited (`ulimit -v`), what is loaded afterwards can still leave too little.
 
 use std::mem::size_of;
 
@@ -47,6 +48,8 @@ impl ContextSettings {
             one.try_reserve_exact(wanted).map_err(|_| refused())?;
             held.push(one);
         }
+        // What nobody reads need not be allocated.
+        std::hint::black_box(&held);
         Ok(())
     }
 }

@@ -9,6 +9,8 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
+use crate::say::say;
+
 /// Lines of warnings and errors that are kept.
 const KEPT: usize = 12;
 
@@ -49,7 +51,7 @@ impl<S: Subscriber> Layer<S> for Capture {
         event.record(&mut message);
         let line = message.0.trim_end();
         if SHOWN.load(Ordering::Relaxed) {
-            eprintln!("llama.cpp: {line}");
+            say(format_args!("llama.cpp: {line}"));
         }
         if *event.metadata().level() <= Level::WARN {
             let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);

@@ -14,7 +14,7 @@ use assert_cmd::Command;
 use tempfile::TempDir;
 
 /// Longest time that any one command may take on a busy machine. A command that hangs fails its test.
-const LIMIT: Duration = Duration::from_secs(300);
+pub const LIMIT: Duration = Duration::from_secs(300);
 
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_edge-agentic");
