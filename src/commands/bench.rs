@@ -60,9 +60,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let software = Software::this_program(LLAMA_BUILD, LLAMA_CRATES, backends::loaded());
     let machine = describe(Path::new("."), devices, software);
     let cores = machine.cpu.physical_cores.get().copied().unwrap_or(1);
-    let plan = BenchPlan::new(args, cores).bad_input()?;
+    let held_back = held_back(&args.model)?;
+    let plan = BenchPlan::new(args, cores, held_back).bad_input()?;
     let facts = ModelFacts::of(&gguf).bad_input()?;
-    let measured = measure(args, &plan, &gguf, &machine, clock)?;
+    let measured = measure(args, &plan, held_back, &gguf, &machine, clock)?;
     let report = BenchReport::new(facts, &plan, machine, started_at, &measured);
     let document = page::document(&report);
     print::stdout(&render_page(args.format.format, &document, &report).run_failed()?)?;
@@ -73,11 +74,11 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
 fn measure(
     args: &BenchArgs,
     plan: &BenchPlan,
+    held_back: usize,
     gguf: &Gguf,
     machine: &Machine,
     clock: Arc<dyn Clock>,
 ) -> Result<Vec<Measured>, Failure> {
-    let held_back = held_back(&args.model)?;
     let needs = model::Needs::new(gguf, &plan.engine, SNAPSHOTS, held_back, &machine.devices);
     needs.check(args.engine.ignore_memory)?;
     let loaded = model::load_planned(&args.model, &plan.engine)?;

@@ -14,8 +14,7 @@ use bfcl::dataset::default_dir;
 use serde_json::Value;
 
 use self::block::{Block, Step, blocks};
-use crate::harness::model::tiny;
-use crate::harness::{Ends, PROGRAM, edge, environment, run_sample, scratch};
+use crate::harness::{Ends, PROGRAM, edge, environment, run_two_turns, scratch};
 
 const REPLAY: &str = "agentic_coding_2.5h.jsonl";
 
@@ -154,15 +153,7 @@ fn every_result_file_and_field_has_a_line() {
     let page = read("docs/results.md");
     let dir = scratch();
     let out = dir.path().join("out");
-    run_sample(tiny(), &out)
-        .args([
-            "--conversations",
-            "1",
-            "--turns",
-            "2",
-            "--max-new-tokens",
-            "40",
-        ])
+    run_two_turns(&out, "40")
         .args(["--self-check", "1", "--warmup", "1"])
         .ends(0);
     let named = |name: &str| page.contains(&format!("`{name}`"));

@@ -29,9 +29,8 @@ fn model() -> &'static LoadedModel {
 pub fn loaded(path: &Path, mtp: bool) -> LoadedModel {
     let settings = ModelSettings {
         vocab_only: false,
-        gpu_layers: 0,
-        devices: Vec::new(),
         mtp,
+        ..ModelSettings::vocabulary()
     };
     LoadedModel::load(path, &settings, |_| {}).expect("the tiny model loads")
 }

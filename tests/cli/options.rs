@@ -7,22 +7,12 @@ use serde_json::{Value, json};
 
 use crate::harness::model::{tiny, tiny_mtp};
 use crate::harness::results::{Results, json as read};
-use crate::harness::{Ended, Ends, edge, run_sample, scratch};
+use crate::harness::{Ended, Ends, edge, run_sample, run_two_turns, scratch};
 
-/// Replays the first two turns of the sample's first conversation, four tokens each, and asserts the exit code.
+/// Two turns of four tokens, and their exit code.
 #[track_caller]
 fn two_turns(out: &Path, options: &[&str], code: i32) -> Ended {
-    run_sample(tiny(), out)
-        .args([
-            "--conversations",
-            "1",
-            "--turns",
-            "2",
-            "--max-new-tokens",
-            "4",
-        ])
-        .args(options)
-        .ends(code)
+    run_two_turns(out, "4").args(options).ends(code)
 }
 
 #[test]

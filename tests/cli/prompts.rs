@@ -22,13 +22,7 @@ fn sample_prompts() -> assert_cmd::Command {
 }
 
 fn vocabulary(model: &Path) -> LoadedModel {
-    let settings = ModelSettings {
-        vocab_only: true,
-        gpu_layers: 0,
-        devices: Vec::new(),
-        mtp: false,
-    };
-    LoadedModel::load(model, &settings, |_| {}).expect("the model loads")
+    LoadedModel::load(model, &ModelSettings::vocabulary(), |_| {}).expect("the model loads")
 }
 
 /// Asserts that every row that `prompts` printed is what one whole render and one whole tokenization give.

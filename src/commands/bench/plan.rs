@@ -6,9 +6,6 @@ use super::measure::Test;
 use crate::cli::{BenchArgs, Reasoning};
 use crate::plan::{EnginePlan, PlanError};
 
-/// Tokens that reaching a depth takes beyond it: those that a template holds back, and the one that is generated.
-const FILLING: usize = 4;
-
 /// A benchmark's plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchPlan {
@@ -25,11 +22,12 @@ pub struct BenchPlan {
 }
 
 impl BenchPlan {
-    /// Validates and resolves `args`; `threads` is used where none are given.
+    /// Validates and resolves `args`; `threads` is used where none are given, `held_back` tokens at a prompt's end may
+    /// change with its continuation.
     ///
     /// # Errors
     /// See [`PlanError`].
-    pub fn new(args: &BenchArgs, threads: u32) -> Result<Self, PlanError> {
+    pub fn new(args: &BenchArgs, threads: u32, held_back: usize) -> Result<Self, PlanError> {
         // Ascending, so that every depth is filled from the one before.
         let mut depths: Vec<usize> = args.depths.iter().map(|&d| d as usize).collect();
         depths.sort_unstable();
@@ -45,11 +43,13 @@ impl BenchPlan {
             return Err(PlanError::NoTest);
         }
         let context = plan.engine.context.ctx_size as usize;
+        // A depth is reached with a prompt that ends that much later, and with one generated token.
+        let filling = held_back + 1;
         for &depth in &plan.depths {
             let longest = plan
                 .tests()
                 .map(|t| t.new_tokens(&plan) + t.generated(&plan));
-            let needed = depth + longest.max().unwrap_or(0).max(FILLING);
+            let needed = depth + longest.max().unwrap_or(0).max(filling);
             if needed > context {
                 return Err(PlanError::Depth {
                     depth,

@@ -22,8 +22,11 @@ fn args(options: &[&str]) -> BenchArgs {
 }
 
 fn plan(options: &[&str]) -> BenchPlan {
-    BenchPlan::new(&args(options), 1).expect("a plan")
+    BenchPlan::new(&args(options), 1, HELD_BACK).expect("a plan")
 }
+
+/// Tokens held back at a prompt's end.
+const HELD_BACK: usize = 3;
 
 /// A turn whose prefill takes 10 ms, and each of its `tokens` tokens 1 ms.
 fn turn(tokens: usize) -> ScriptedTurn {
@@ -41,7 +44,7 @@ fn measured(plan: &BenchPlan, turns: Vec<ScriptedTurn>) -> Result<Vec<Measured>,
         engine: &mut engine,
         clock: &clock,
         plan,
-        held_back: 3,
+        held_back: HELD_BACK,
         tokens: Tokens::new(1000),
         context: Vec::new(),
         started: &mut |_| {},
@@ -75,7 +78,7 @@ fn a_test_that_counts_no_tokens_is_left_out() {
     };
     assert_eq!(names(&["-p", "0", "-n", "5"]), ["tg5 @ d0"]);
     assert_eq!(names(&["-p", "20", "-n", "0"]), ["pp20 @ d0"]);
-    let error = BenchPlan::new(&args(&["-p", "0", "-n", "0"]), 1).expect_err("no test");
+    let error = BenchPlan::new(&args(&["-p", "0", "-n", "0"]), 1, HELD_BACK).expect_err("no test");
     assert!(matches!(error, PlanError::NoTest), "{error}");
 
     let only_generation = plan(&["-d", "0", "-p", "0", "-n", "5", "-r", "2"]);
@@ -103,7 +106,7 @@ fn a_turn_of_another_shape_is_no_figure() {
 fn depths_ascend_once_each_and_must_fit() {
     assert_eq!(plan(&["-d", "512,0,512"]).depths, [0, 512]);
     let args = args(&["-d", "0,32000", "-p", "700", "-n", "69"]);
-    let error = BenchPlan::new(&args, 1).expect_err("too deep");
+    let error = BenchPlan::new(&args, 1, HELD_BACK).expect_err("too deep");
     assert!(
         matches!(
             error,
@@ -116,9 +119,12 @@ fn depths_ascend_once_each_and_must_fit() {
         "{error}"
     );
     let filled = self::args(&["-d", "32765", "-p", "1", "-n", "0"]);
-    assert!(BenchPlan::new(&filled, 1).is_err(), "no room to fill it");
+    assert!(
+        BenchPlan::new(&filled, 1, HELD_BACK).is_err(),
+        "no room to fill it"
+    );
     let fits = self::args(&["-d", "32000", "-p", "700", "-n", "68"]);
-    assert!(BenchPlan::new(&fits, 1).is_ok());
+    assert!(BenchPlan::new(&fits, 1, HELD_BACK).is_ok());
 }
 
 #[test]

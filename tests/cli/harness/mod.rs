@@ -51,6 +51,14 @@ pub fn run_sample(model: &Path, out: &Path) -> Command {
     command
 }
 
+/// The first two turns of the sample's first conversation on the tiny model, with up to so many tokens each.
+pub fn run_two_turns(out: &Path, max_new_tokens: &str) -> Command {
+    let mut command = run_sample(model::tiny(), out);
+    command.args(["--conversations", "1", "--turns", "2"]);
+    command.args(["--max-new-tokens", max_new_tokens]);
+    command
+}
+
 /// `prompts` over a data set.
 pub fn prompts(model: &Path, dataset: &Path) -> Command {
     let mut command = edge("prompts");
